@@ -1,0 +1,79 @@
+// GGUF, versions 2 and 3, little endian. Source: ggml/docs/gguf.md and ggml/src/gguf.cpp.
+#ifndef ROPEWALK_FORMATS_GGUF_H_
+#define ROPEWALK_FORMATS_GGUF_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ropewalk/formats/gguf_metadata.h"
+#include "ropewalk/formats/mapped_file.h"
+#include "ropewalk/formats/tensor_source.h"
+
+namespace ropewalk {
+
+// Whether a file that ends before its tensors do is an error.
+enum class GgufData {
+  kRequired,
+  kOptional,  // only the header has to be whole: enough to show a model's positions
+};
+
+// A GGUF file, checked as a whole when it is opened; nothing is copied but names and shapes.
+//
+// Refused, with place and value: another magic, version 1, big endian, duplicate keys or tensor
+// names, nested arrays, bools other than 0 and 1, keys over 65535 bytes, more than four dimensions or
+// an empty one, rows that are no multiple of their type's block, an alignment that is no power of
+// two, and tensors that are misaligned, overlap or leave the file. Time and memory stay proportional
+// to the file's size whatever its counts claim.
+class GgufFile : public TensorSource {
+ public:
+  // Throws Error naming the path.
+  static GgufFile open(const std::string& path, GgufData data = GgufData::kRequired);
+
+  // Reads a file that is in memory already.
+  //   bytes  must outlive the result
+  //   name   names it in messages
+  static GgufFile parse(std::span<const std::byte> bytes, std::string name,
+                        GgufData data = GgufData::kRequired);
+
+  uint32_t version() const { return layout_.version; }
+  const GgufMetadata& metadata() const { return metadata_; }
+
+  // From the file's general.alignment, else 32: a power of two.
+  uint64_t alignment() const { return layout_.alignment; }
+  // Where the list of tensors starts: right behind the metadata.
+  uint64_t tensor_list_offset() const { return layout_.tensor_list_offset; }
+  // Where the tensors' bytes start: past the list of tensors, aligned.
+  uint64_t data_offset() const { return layout_.data_offset; }
+  // False when some tensor lies outside: possible with GgufData::kOptional only.
+  bool has_data() const { return layout_.has_data; }
+  // The whole file.
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  std::span<const std::byte> tensor_bytes(const TensorInfo& info) const override;
+
+ private:
+  struct Layout {
+    uint32_t version = 0;
+    uint64_t alignment = 0;
+    uint64_t tensor_list_offset = 0;
+    uint64_t data_offset = 0;
+    bool has_data = false;
+  };
+  class Parser;
+
+  GgufFile(std::string name, std::span<const std::byte> bytes, GgufMetadata metadata,
+           std::vector<TensorInfo> tensors, Layout layout);
+
+  std::shared_ptr<const MappedFile> mapping_;  // null when parsed from memory
+  std::span<const std::byte> bytes_;
+  GgufMetadata metadata_;
+  Layout layout_;
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_FORMATS_GGUF_H_
