@@ -1,0 +1,59 @@
+# Shared by the scripts beside it; sourced, not run.
+
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+logs="$root/build/logs"
+mkdir -p "$logs"
+
+say() { printf '%s\n' "== $*"; }
+
+# run_logged <log name> <command...>: output goes to the log; its tail is shown if the command fails.
+run_logged() {
+  local log="$logs/$1.log"
+  shift
+  if ! "$@" >"$log" 2>&1; then
+    say "FAILED: $*"
+    say "the end of ${log#"$root"/}:"
+    tail -n 40 "$log"
+    return 1
+  fi
+}
+
+# install_packages <user>: those of packages.txt that everybody or <user> needs, if any is missing.
+install_packages() {
+  local wanted missing as_root=()
+  mapfile -t wanted < <(awk -v user="$1" '!/^#/ && NF && (NF == 1 || $2 == user) {print $1}' "$root/scripts/packages.txt")
+  mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort) <(installed "${wanted[@]}" | sort))
+  if [ ${#missing[@]} -eq 0 ]; then return; fi
+
+  say "installing from Debian: ${missing[*]}"
+  if ! command -v apt-get >/dev/null; then
+    say "FAILED: no apt-get here; install these packages' equivalents by hand"
+    return 1
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      say "FAILED: neither root nor sudo; ask for: apt-get install ${missing[*]}"
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 -y)
+  run_logged packages-update "${apt[@]}" update
+  run_logged packages-install "${apt[@]}" install --no-install-recommends "${missing[@]}"
+}
+
+installed() {
+  if ! command -v dpkg-query >/dev/null; then return; fi
+  dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | awk '$2 == "installed" {print $1}' || true
+}
+
+# The preset named by the first argument, or release.
+preset_argument() {
+  local preset=${1:-release}
+  if ! grep -q "\"configurePreset\": \"$preset\"" "$root/CMakePresets.json"; then
+    say "no preset named '$preset' in CMakePresets.json" >&2
+    return 2
+  fi
+  printf '%s\n' "$preset"
+}
