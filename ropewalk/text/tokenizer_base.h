@@ -1,0 +1,72 @@
+// What both tokenizer models share: the vocabulary, judged; BOS and EOS; special tokens.
+#ifndef ROPEWALK_TEXT_TOKENIZER_BASE_H_
+#define ROPEWALK_TEXT_TOKENIZER_BASE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ropewalk/text/special_tokens.h"
+#include "ropewalk/text/tokenizer.h"
+
+namespace ropewalk {
+
+// The values llama.cpp uses where a file is silent.
+struct TokenizerDefaults {
+  std::optional<int32_t> bos, eos, unknown;
+  bool add_bos = false;
+};
+
+class TokenizerBase : public Tokenizer {
+ public:
+  std::vector<int32_t> encode(std::string_view text, EncodeOptions options) const final;
+  TokenType type(int32_t id) const final;
+  size_t size() const final { return tokens_.size(); }
+  std::optional<int32_t> bos() const final { return bos_; }
+  std::optional<int32_t> eos() const final { return eos_; }
+  bool adds_bos() const final { return add_bos_; }
+  bool adds_eos() const final { return add_eos_; }
+
+  // Not movable: lookups hold views of tokens_.
+  TokenizerBase(const TokenizerBase&) = delete;
+  TokenizerBase& operator=(const TokenizerBase&) = delete;
+
+ protected:
+  // Throws Error as make_tokenizer does, for all that does not depend on the model.
+  TokenizerBase(Vocabulary&& vocabulary, const TokenizerDefaults& defaults);
+
+  // Appends the ids of a stretch of text that holds no special token.
+  //   text  not empty, any bytes
+  //   ids   appended to
+  virtual void encode_text(std::string_view text, std::vector<int32_t>& ids) const = 0;
+
+  // The types a model may build out of text; the others come from SpecialTokens or byte fallback.
+  static bool spells_text(TokenType type);
+
+  // Throws Error on an id outside [0, size()).
+  void check_id(int32_t id) const;
+
+  // A control token, an unknown one: decode() leaves it out unless asked.
+  bool is_hidden(int32_t id) const;
+
+  const std::string& spelling(int32_t id) const { return tokens_[static_cast<size_t>(id)]; }
+  TokenType type_of(int32_t id) const { return types_[static_cast<size_t>(id)]; }
+  std::optional<int32_t> unknown() const { return unknown_; }
+
+ private:
+  std::vector<std::string> tokens_;
+  std::vector<TokenType> types_;
+  std::optional<int32_t> bos_, eos_, unknown_;
+  bool add_bos_ = false;
+  bool add_eos_ = false;
+  SpecialTokens special_tokens_;
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_TEXT_TOKENIZER_BASE_H_
