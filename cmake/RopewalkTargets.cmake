@@ -33,6 +33,7 @@ function(ropewalk_test name)
   gtest_discover_tests(
     test_${name}
     TEST_PREFIX "${name}."
+    NO_PRETTY_VALUES # a printed value may hold anything, an index is always a good name
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 120
     PROPERTIES TIMEOUT ${ROPEWALK_TEST_TIMEOUT})
