@@ -7,12 +7,13 @@ mkdir -p "$logs"
 
 say() { printf '%s\n' "== $*"; }
 
-# run_logged <log name> <command...>: output goes to the log; its tail is shown if the command fails.
+# run_logged <log name> <command...>: output goes to the log; its first errors and its end are shown if it fails.
 run_logged() {
   local log="$logs/$1.log"
   shift
   if ! "$@" >"$log" 2>&1; then
     say "FAILED: $*"
+    grep -E '(error|Error|FAILED)( in |: )' "$log" | head -n 20 || true
     say "the end of ${log#"$root"/}:"
     tail -n 40 "$log"
     return 1

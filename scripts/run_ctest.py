@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
+from pathlib import Path
 
 JUNIT = "test-results.xml"
 CLOSING = re.compile(r"^\d+% tests passed")
@@ -39,6 +40,7 @@ def reason_of(case):
 
 
 def main():
+    Path(JUNIT).unlink(missing_ok=True)
     code, closing = run(sys.argv[1:])
     counts = defaultdict(int)
     skipped = defaultdict(list)

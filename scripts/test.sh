@@ -12,6 +12,9 @@ if [ -z "${ROPEWALK_SHARED:-}" ] && [ -d "$root/../shared" ]; then
   export ROPEWALK_SHARED
 fi
 
+# Tests run side by side: threads that wait must not spin on the cores of those that work.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
+
 say "testing $preset"
 cd "$root/build/$preset"
 exec python3 "$root/scripts/run_ctest.py" --parallel 2 "${@:2}"
