@@ -24,10 +24,10 @@ enum class GgufData {
 // A GGUF file, checked as a whole when it is opened; nothing is copied but names and shapes.
 //
 // Refused, with place and value: another magic, version 1, big endian, duplicate keys or tensor
-// names, nested arrays, bools other than 0 and 1, keys over 65535 bytes, more than four dimensions or
-// an empty one, rows that are no multiple of their type's block, an alignment that is no power of
-// two, and tensors that are misaligned, overlap or leave the file. Time and memory stay proportional
-// to the file's size whatever its counts claim.
+// names, nested arrays, bools other than 0 and 1, keys over 65535 bytes, more than four dimensions
+// or an empty one, rows that are no multiple of their type's block, an alignment that is no power
+// of two, and tensors that are misaligned, overlap or leave the file. Time and memory stay
+// proportional to the file's size whatever its counts claim.
 class GgufFile : public TensorSource {
  public:
   // Throws Error naming the path.

@@ -54,8 +54,8 @@ struct GgufValue {
   // For arrays of strings.
   std::vector<std::string_view> strings;
 
-  // "u32 8", "string \"llama\"", "array of 32000 strings": for messages and listings. Long strings are
-  // cut, unprintable bytes escaped.
+  // "u32 8", "string \"llama\"", "array of 32000 string": for messages and listings. Long strings
+  // are cut, control characters escaped.
   std::string describe() const;
 };
 
@@ -66,15 +66,17 @@ struct GgufEntry {
   // Of the whole entry, from the start of the file: key length, key, type, value.
   uint64_t entry_offset = 0;
   uint64_t entry_bytes = 0;
-  // Of the value alone; what precedes it is the u32 type. For arrays it starts with the element type.
+  // Of the value alone; what precedes it is the u32 type. For arrays it starts with the element
+  // type.
   uint64_t value_offset = 0;
   uint64_t value_bytes = 0;
 };
 
-// All of them. `get_` throws Error when the key is missing; `find_` returns nothing then. Both throw
-// Error, naming the expected and the stored value, when the type does not fit: files in the wild
-// write u32 where i32 is expected and the reverse, so any integer type that holds the value passes
-// for any integer, and integers pass for floats; strings, bools and numbers never pass for each other.
+// All of them. `get_` throws Error when the key is missing; `find_` returns nothing then. Both
+// throw Error, naming the expected and the stored value, when the type does not fit: files in the
+// wild write u32 where i32 is expected and the reverse, so any integer type that holds the value
+// passes for any integer, and integers pass for floats; strings, bools and numbers never pass for
+// each other.
 class GgufMetadata {
  public:
   GgufMetadata() = default;

@@ -8,12 +8,13 @@
 
 namespace ropewalk {
 
-// A regular file mapped read-only for as long as the object lives. Moving it does not move the bytes.
-// Whoever truncates the file meanwhile takes the pages away (SIGBUS): the owner of the file must not.
+// A regular file mapped read-only for as long as the object lives. Moving it does not move the
+// bytes. Whoever truncates the file meanwhile takes the pages away (SIGBUS): the owner of the file
+// must not.
 class MappedFile {
  public:
-  // Throws Error naming `path` when it cannot be opened or is no regular file. An empty file maps to
-  // an empty span.
+  // Throws Error naming `path` when it cannot be opened or is no regular file. An empty file maps
+  // to an empty span.
   static MappedFile open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept;

@@ -21,12 +21,12 @@ struct TensorInfo {
   // As the file says it, so that unknown types can be named too: "F8_E4M3", "ggml type 77".
   std::string type_name;
   // Outermost first, row-major, for both formats: a weight matrix is {out_features, in_features}.
-  // GGUF stores the same numbers innermost first (ne[0] = in_features); they are reversed on reading.
-  // Empty for a scalar.
+  // GGUF stores the same numbers innermost first (ne[0] = in_features); they are reversed on
+  // reading. Empty for a scalar.
   std::vector<uint64_t> shape;
   // Of the first byte, from the start of file number `file`.
   uint64_t offset = 0;
-  // Zero when the type is kUnknown.
+  // Zero for the unknown types of GGUF, whose size nothing tells.
   uint64_t bytes = 0;
   // Which shard, for sharded models.
   size_t file = 0;
@@ -69,7 +69,8 @@ class TensorSource {
   // Throws Error naming tensor and type when the type is not decodable.
   void read_f32(const TensorInfo& info, std::span<float> out) const;
 
-  // Decodes rows [first, first + count): lets big matrices be converted block by block, in parallel.
+  // Decodes rows [first, first + count): lets big matrices be converted block by block, in
+  // parallel.
   //   info          one of tensors()
   //   first, count  first + count <= row_count(info)
   //   out           (count, row_length(info))

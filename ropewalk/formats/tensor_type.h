@@ -76,7 +76,7 @@ TensorType type_from_ggml(uint32_t id);
 // The type with this name in a safetensors header ("F32", "BF16", "I64"); kUnknown for others.
 TensorType type_from_safetensors(std::string_view dtype);
 
-// Decodes a run of whole blocks, bit for bit as ggml's reference does.
+// Decodes a run of whole blocks: bit for bit what ggml's reference decoders give.
 //   source  exactly out.size() / block_elements(type) * block_bytes(type) bytes, any alignment
 //   out     a multiple of block_elements(type) floats
 // Throws Error naming the type when it is not decodable. Sizes are the caller's contract.

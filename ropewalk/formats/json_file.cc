@@ -1,0 +1,149 @@
+#include "ropewalk/formats/json_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/formats/mapped_file.h"
+#include "ropewalk/formats/printable.h"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "line 3, column 14" of the character at `offset`.
+std::string line_and_column(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return "line " + std::to_string(line) + ", column " + std::to_string(offset - line_start + 1);
+}
+
+// Builds the document from the parser's events. The library's own builder looks each new key up
+// among the earlier ones, which a large object makes quadratic, and keeps the last of two equal
+// keys.
+class Builder {
+ public:
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  Builder(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+
+  Json take() { return std::move(root_); }
+
+  // The parser's interface: false would stop it, but each refusal throws.
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(number_integer_t value) { return add(value); }
+  bool number_unsigned(number_unsigned_t value) { return add(value); }
+  bool number_float(number_float_t value, const string_t&) { return add(value); }
+  bool string(string_t& value) { return add(std::move(value)); }
+  bool binary(binary_t& value) { return add(std::move(value)); }
+  bool start_object(size_t) { return open(Json::object()); }
+  bool start_array(size_t) { return open(Json::array()); }
+  bool key(string_t& value) {
+    key_ = std::move(value);
+    return true;
+  }
+  bool end_object() {
+    refuse_duplicates(open_.back()->get_ref<const Json::object_t&>());
+    return end_array();
+  }
+  bool end_array() {
+    open_.pop_back();
+    return true;
+  }
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    // `position` counts the characters read, the offending one included.
+    const size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
+    const std::string place = place_ + ": " + line_and_column(text_, offset);
+    for (const std::string_view literal : {"NaN", "Infinity"}) {
+      if (text_.substr(offset).starts_with(literal)) {
+        throw Error(place, "must be JSON, which has no NaN and no Infinity", std::string(literal),
+                    "write a number, null, or leave the key out");
+      }
+    }
+    throw Error(place, "must be JSON", complaint(error.what()));
+  }
+
+ private:
+  // "[json.exception...] parse error at line 1, column 2: syntax error ...": what follows the
+  // place.
+  static std::string complaint(std::string_view message) {
+    const size_t place = message.find("column ");
+    const size_t colon = place == std::string_view::npos ? place : message.find(": ", place);
+    if (colon != std::string_view::npos) message.remove_prefix(colon + 2);
+    return printable(message, 160);
+  }
+
+  template <typename Value>
+  bool add(Value&& value) {
+    append(std::forward<Value>(value));
+    return true;
+  }
+
+  template <typename Value>
+  Json& append(Value&& value) {
+    if (open_.empty()) return root_ = std::forward<Value>(value);
+    Json& parent = *open_.back();
+    if (parent.is_array()) {
+      return parent.get_ref<Json::array_t&>().emplace_back(std::forward<Value>(value));
+    }
+    auto& members = parent.get_ref<Json::object_t&>();
+    members.emplace_back(std::move(key_), Json(std::forward<Value>(value)));
+    return members.back().second;
+  }
+
+  bool open(Json container) {
+    if (open_.size() == kMaxJsonDepth) {
+      throw Error(place_, "must nest at most " + std::to_string(kMaxJsonDepth) + " levels");
+    }
+    // The pointer holds until the container closes: nothing is added to its parent before.
+    open_.push_back(&append(std::move(container)));
+    return true;
+  }
+
+  void refuse_duplicates(const Json::object_t& members) const {
+    std::vector<std::string_view> keys;
+    keys.reserve(members.size());
+    for (const auto& [name, value] : members) keys.emplace_back(name);
+    std::sort(keys.begin(), keys.end());
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end()) {
+      throw Error(place_ + ": key \"" + printable(*twice) + "\"", "must come once in its object");
+    }
+  }
+
+  std::string_view text_;
+  const std::string& place_;
+  Json root_;
+  std::vector<Json*> open_;  // the containers being read, outermost first
+  std::string key_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& place, size_t max_bytes) {
+  if (text.size() > max_bytes) {
+    throw Error(place, "must have at most " + std::to_string(max_bytes) + " bytes",
+                std::to_string(text.size()));
+  }
+  Builder builder(text, place);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
+}
+
+Json load_json(const std::string& path, size_t max_bytes) {
+  const MappedFile file = MappedFile::open(path);
+  return parse_json({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path,
+                    max_bytes);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,67 @@
+#include "ropewalk/formats/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+std::string errno_text() { return std::generic_category().message(errno); }
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) close(value_);
+  }
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace
+
+MappedFile MappedFile::open(const std::string& path) {
+  // Non-blocking, so that a named pipe is refused instead of waited for.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) throw Error(path, "must be readable", errno_text());
+  struct stat status = {};
+  if (fstat(file.get(), &status) != 0) throw Error(path, "must be readable", errno_text());
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(path, "must be a regular file", S_ISDIR(status.st_mode) ? "a directory" : "");
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) return MappedFile(path, {});
+  void* const address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) throw Error(path, "must be mappable", errno_text());
+  return MappedFile(path, {static_cast<const std::byte*>(address), size});
+}
+
+MappedFile::MappedFile(std::string path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace ropewalk
