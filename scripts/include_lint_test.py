@@ -11,7 +11,7 @@ LINT = Path(__file__).resolve().parent / "include_lint.py"
 
 # A tree in which every arrow is allowed: file -> what it includes.
 GOOD = {
-    "ropewalk/base/error.h": ["<string>"],
+    "ropewalk/base/error.h": ["<string>", "<sys/mman.h>"],
     "ropewalk/base/error.cc": ['"ropewalk/base/error.h"'],
     "ropewalk/base/error_test.cc": ["<gtest/gtest.h>", '"ropewalk/testing/data.h"'],
     "ropewalk/math/turns.h": ['"ropewalk/base/error.h"', "<cmath>"],
@@ -34,7 +34,7 @@ GOOD = {
 # What is added to GOOD, and a part of the complaint that must follow.
 WRONG = [
     ("ropewalk/base/error.h", '"ropewalk/math/turns.h"', "base may not include math"),
-    ("ropewalk/base/error.h", "<fmt/format.h>", "standard library"),
+    ("ropewalk/base/error.h", "<fmt/format.h>", "no other library"),
     ("ropewalk/base/error_test.cc", '"ropewalk/math/turns.h"', "base may not include math"),
     ("ropewalk/math/turns.h", '"ropewalk/schemes/rope.h"', "math may not include schemes"),
     ("ropewalk/schemes/rope.cc", '"ropewalk/kernels/rotate.h"', "schemes may not include kernels"),

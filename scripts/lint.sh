@@ -8,4 +8,5 @@ install_packages lint
 cd "$root"
 if [ $# -eq 0 ]; then mapfile -t files < <(git ls-files 'ropewalk/*.cc' 'cli/*.cc'); else files=("$@"); fi
 say "clang-tidy over ${#files[@]} files"
-printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/release --quiet
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" \
+  clang-tidy -p build/release --quiet 2> >(grep -v "warnings generated" >&2)
