@@ -35,7 +35,8 @@ std::vector<SpecialTokens::Match> SpecialTokens::find_all(std::string_view text,
         return entry.text.size() > depth ? static_cast<uint8_t>(entry.text[depth]) : -1;
       };
       low = std::partition_point(low, high, [&](const Entry& e) { return next_byte(e) < wanted; });
-      high = std::partition_point(low, high, [&](const Entry& e) { return next_byte(e) == wanted; });
+      high =
+          std::partition_point(low, high, [&](const Entry& e) { return next_byte(e) == wanted; });
       for (auto entry = low; entry != high && entry->text.size() == depth + 1; ++entry) {
         if (!entry->always && !parse_special) continue;
         matches.push_back({begin, depth + 1, entry->id});

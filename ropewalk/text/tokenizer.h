@@ -29,7 +29,8 @@ struct Vocabulary {
   std::optional<bool> add_eos;       // absent: false
   std::optional<bool> add_space_prefix;  // absent: true; read for "llama" only
   // tokenizer.ggml.remove_extra_whitespaces: a unigram rule. Both models here keep every space, as
-  // llama.cpp does, so that text round-trips; the field is kept for the tokenizer that will read it.
+  // llama.cpp does, so that text round-trips; the field is kept for the tokenizer that will read
+  // it.
   std::optional<bool> remove_extra_whitespaces;
 };
 
@@ -60,8 +61,8 @@ class Tokenizer {
 
   // Returns the ids of `text`.
   //   text  any bytes, invalid UTF-8 included: nothing is lost where the vocabulary can spell it
-  //         (byte tokens, or a byte-level alphabet); what it cannot spell becomes `unknown`, or is
-  //         left out where the file names none
+  //         (byte tokens, or a byte-level alphabet); what it cannot spell becomes `unknown` in
+  //         "llama", and is left out in "gpt2"
   // Control tokens come from the text only if `parse_special`, whatever the text spells.
   // One BOS at most is added: none if `parse_special` and the text itself begins with it.
   // Time is n log n for a given vocabulary, one long word included.
@@ -71,9 +72,9 @@ class Tokenizer {
   // Returns the bytes that `ids` spell.
   //   ids  any ids: throws Error on one outside [0, size())
   // decode(encode(text)) == text for all bytes the vocabulary can spell. Only "llama" has an
-  // exception: U+2581 in the text is that tokenizer's own spelling of a space and comes back as one.
-  // The space prefix is one per stretch of text, so it is taken back after each special token too
-  // (llama.cpp leaves those in).
+  // exception: U+2581 in the text is that tokenizer's own spelling of a space and comes back as
+  // one. The space prefix is one per stretch of text, so it is taken back after each special token
+  // too (llama.cpp leaves those in).
   virtual std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const = 0;
 
   // Returns the bytes of one token, a control token's spelling included: for printing as one
@@ -102,7 +103,7 @@ class Tokenizer {
 //   "llama" without scores, "gpt2" with merges that do not read "left right"
 //   add_bos or add_eos asked for without the token they add
 // Where two tokens share a spelling the lower id is used; an empty spelling is never used.
-std::unique_ptr<Tokenizer> make_tokenizer(Vocabulary vocabulary);
+std::unique_ptr<Tokenizer> make_tokenizer(const Vocabulary& vocabulary);
 
 }  // namespace ropewalk
 

@@ -1,7 +1,6 @@
 #include "ropewalk/text/tokenizer_base.h"
 
 #include <limits>
-#include <utility>
 
 #include "ropewalk/base/error.h"
 
@@ -48,8 +47,8 @@ bool checked_addition(const char* key, std::optional<bool> stated, bool fallback
 
 }  // namespace
 
-TokenizerBase::TokenizerBase(Vocabulary&& vocabulary, const TokenizerDefaults& defaults)
-    : tokens_(std::move(vocabulary.tokens)) {
+TokenizerBase::TokenizerBase(const Vocabulary& vocabulary, const TokenizerDefaults& defaults)
+    : tokens_(vocabulary.tokens) {
   const size_t n_tokens = tokens_.size();
   if (n_tokens == 0 || n_tokens > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw Error("tokenizer.ggml.tokens", "must hold 1 to 2^31 - 1 tokens",
@@ -58,8 +57,8 @@ TokenizerBase::TokenizerBase(Vocabulary&& vocabulary, const TokenizerDefaults& d
   types_ = checked_types(vocabulary.token_types, n_tokens);
   bos_ = checked_id("tokenizer.ggml.bos_token_id", vocabulary.bos, defaults.bos, n_tokens);
   eos_ = checked_id("tokenizer.ggml.eos_token_id", vocabulary.eos, defaults.eos, n_tokens);
-  unknown_ = checked_id("tokenizer.ggml.unknown_token_id", vocabulary.unknown, defaults.unknown,
-                        n_tokens);
+  unknown_ =
+      checked_id("tokenizer.ggml.unknown_token_id", vocabulary.unknown, defaults.unknown, n_tokens);
   add_bos_ =
       checked_addition("tokenizer.ggml.add_bos_token", vocabulary.add_bos, defaults.add_bos, bos_);
   add_eos_ = checked_addition("tokenizer.ggml.add_eos_token", vocabulary.add_eos, false, eos_);

@@ -4,11 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ropewalk/text/special_tokens.h"
@@ -18,7 +16,9 @@ namespace ropewalk {
 
 // The values llama.cpp uses where a file is silent.
 struct TokenizerDefaults {
-  std::optional<int32_t> bos, eos, unknown;
+  std::optional<int32_t> bos = {};
+  std::optional<int32_t> eos = {};
+  std::optional<int32_t> unknown = {};
   bool add_bos = false;
 };
 
@@ -38,7 +38,7 @@ class TokenizerBase : public Tokenizer {
 
  protected:
   // Throws Error as make_tokenizer does, for all that does not depend on the model.
-  TokenizerBase(Vocabulary&& vocabulary, const TokenizerDefaults& defaults);
+  TokenizerBase(const Vocabulary& vocabulary, const TokenizerDefaults& defaults);
 
   // Appends the ids of a stretch of text that holds no special token.
   //   text  not empty, any bytes

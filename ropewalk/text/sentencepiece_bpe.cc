@@ -1,0 +1,234 @@
+#include "ropewalk/text/sentencepiece_bpe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/text/utf8.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::string_view kSpace = "\xe2\x96\x81";  // U+2581, how this model writes ' '
+
+TokenizerDefaults defaults() { return {.bos = 1, .eos = 2, .unknown = 0, .add_bos = true}; }
+
+std::string escape_spaces(std::string_view text, bool prefix) {
+  std::string escaped;
+  escaped.reserve(text.size() + text.size() / 2);
+  if (prefix) escaped += kSpace;
+  for (const char c : text) {
+    if (c == ' ') {
+      escaped += kSpace;
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string unescape_spaces(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const bool space = text.substr(at).starts_with(kSpace);
+    plain += space ? ' ' : text[at];
+    at += space ? kSpace.size() : 1;
+  }
+  return plain;
+}
+
+// Returns the byte that "<0xHH>" spells, or -1.
+int byte_spelled(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+  };
+  const int high = digit(text[3]);
+  const int low = digit(text[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+// A run of characters that is one token so far; merged away when size is 0. Neighbours by index.
+struct Symbol {
+  std::string_view text;
+  int32_t previous;
+  int32_t next;
+};
+
+struct Bigram {
+  float score;
+  int32_t left;
+  int32_t right;
+  size_t size;  // of both together when it was queued: tells a stale entry from a live one
+
+  // The best score first, then the leftmost.
+  bool operator<(const Bigram& other) const {
+    return score != other.score ? score < other.score : left > other.left;
+  }
+};
+
+std::vector<Symbol> characters(std::string_view text) {
+  std::vector<Symbol> symbols;
+  symbols.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = std::max<size_t>(utf8_length(text.substr(at)), 1);
+    const auto index = static_cast<int32_t>(symbols.size());
+    symbols.push_back({text.substr(at, size), index - 1, index + 1});
+    at += size;
+  }
+  if (!symbols.empty()) symbols.back().next = -1;
+  return symbols;
+}
+
+}  // namespace
+
+SentencePieceBpe::SentencePieceBpe(const Vocabulary& vocabulary)
+    : TokenizerBase(vocabulary, defaults()),
+      add_space_prefix_(vocabulary.add_space_prefix.value_or(true)),
+      scores_(vocabulary.scores) {
+  constexpr const char* kScores = "tokenizer.ggml.scores";
+  if (scores_.size() != size()) {
+    throw Error(kScores, "must hold one score per token (" + std::to_string(size()) + ")",
+                std::to_string(scores_.size()));
+  }
+  if (std::any_of(scores_.begin(), scores_.end(), [](float s) { return std::isnan(s); })) {
+    throw Error(kScores, "must be numbers", "nan");
+  }
+
+  byte_ids_.fill(-1);
+  ids_.reserve(size());
+  for (int32_t id = 0; id < static_cast<int32_t>(size()); ++id) {
+    const std::string_view text = spelling(id);
+    if (type_of(id) == TokenType::kByte) {
+      const int byte = byte_spelled(text);
+      if (byte < 0) {
+        throw Error("tokenizer.ggml.tokens", "a byte token must read \"<0xHH>\"",
+                    "\"" + std::string(text) + "\" as token " + std::to_string(id));
+      }
+      int32_t& slot = byte_ids_[static_cast<size_t>(byte)];
+      if (slot < 0) slot = id;
+    } else if (spells_text(type_of(id)) && !text.empty()) {
+      ids_.emplace(text, id);
+      longest_ = std::max(longest_, text.size());
+    }
+  }
+}
+
+int32_t SentencePieceBpe::find(std::string_view text) const {
+  if (text.size() > longest_) return -1;
+  const auto found = ids_.find(text);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+void SentencePieceBpe::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
+  const std::string escaped = escape_spaces(text, add_space_prefix_);
+  std::vector<Symbol> symbols = characters(escaped);
+
+  // What `left` and `right` spell together: neighbours are adjacent in `escaped`.
+  const auto joined = [&](const Symbol& left, const Symbol& right) {
+    return std::string_view(left.text.data(), left.text.size() + right.text.size());
+  };
+
+  std::vector<Bigram> storage;
+  storage.reserve(symbols.size());
+  std::priority_queue<Bigram> queue(std::less<Bigram>(), std::move(storage));
+  const auto offer = [&](int32_t left, int32_t right) {
+    if (left < 0 || right < 0) return;
+    const std::string_view both =
+        joined(symbols[static_cast<size_t>(left)], symbols[static_cast<size_t>(right)]);
+    const int32_t id = find(both);
+    if (id >= 0) queue.push({scores_[static_cast<size_t>(id)], left, right, both.size()});
+  };
+  for (size_t i = 1; i < symbols.size(); ++i) {
+    offer(static_cast<int32_t>(i - 1), static_cast<int32_t>(i));
+  }
+
+  while (!queue.empty()) {
+    const Bigram best = queue.top();
+    queue.pop();
+    Symbol& left = symbols[static_cast<size_t>(best.left)];
+    Symbol& right = symbols[static_cast<size_t>(best.right)];
+    if (left.text.empty() || right.text.empty()) continue;
+    if (left.text.size() + right.text.size() != best.size) continue;
+    left.text = joined(left, right);
+    left.next = right.next;
+    right.text = {};
+    if (left.next >= 0) symbols[static_cast<size_t>(left.next)].previous = best.left;
+    offer(left.previous, best.left);
+    offer(best.left, left.next);
+  }
+
+  for (const Symbol& symbol : symbols) {
+    if (symbol.text.empty()) continue;
+    const int32_t id = find(symbol.text);
+    if (id >= 0) {
+      ids.push_back(id);
+    } else {
+      append_fallback(symbol.text, ids);
+    }
+  }
+}
+
+// A character that is no token is spelled in bytes if the vocabulary can spell all of it.
+void SentencePieceBpe::append_fallback(std::string_view character,
+                                       std::vector<int32_t>& ids) const {
+  const auto id_of = [&](char c) { return byte_ids_[static_cast<uint8_t>(c)]; };
+  if (std::all_of(character.begin(), character.end(), [&](char c) { return id_of(c) >= 0; })) {
+    for (const char c : character) ids.push_back(id_of(c));
+  } else if (unknown()) {
+    ids.push_back(*unknown());
+  }
+}
+
+uint8_t SentencePieceBpe::byte_of(int32_t id) const {
+  return static_cast<uint8_t>(byte_spelled(spelling(id)));
+}
+
+std::string SentencePieceBpe::piece(int32_t id) const {
+  check_id(id);
+  switch (type_of(id)) {
+    case TokenType::kByte:
+      return std::string(1, static_cast<char>(byte_of(id)));
+    case TokenType::kNormal:
+    case TokenType::kUnused:
+      return unescape_spaces(spelling(id));
+    default:
+      return spelling(id);
+  }
+}
+
+std::string SentencePieceBpe::decode(std::span<const int32_t> ids, DecodeOptions options) const {
+  std::string text;
+  std::string escaped;  // one stretch between special tokens, as encode_text() saw it
+  const auto flush = [&] {
+    // Unescaped as a whole: a vocabulary without U+2581 spells it in bytes.
+    std::string plain = unescape_spaces(escaped);
+    const bool prefixed = add_space_prefix_ && options.strip_space_prefix;
+    text += prefixed && plain.starts_with(' ') ? plain.substr(1) : plain;
+    escaped.clear();
+  };
+  for (const int32_t id : ids) {
+    check_id(id);
+    if (type_of(id) == TokenType::kByte) {
+      escaped += static_cast<char>(byte_of(id));
+    } else if (type_of(id) == TokenType::kNormal || type_of(id) == TokenType::kUnused) {
+      escaped += spelling(id);
+    } else if (!is_hidden(id)) {
+      flush();
+      text += spelling(id);
+    } else {
+      flush();
+      if (options.show_control) text += spelling(id);
+    }
+  }
+  flush();
+  return text;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,49 @@
+// The "llama" tokenizer: SentencePiece BPE, which merges whichever neighbours spell the
+// best-scoring token. Source: Kudo and Richardson 2018 (arxiv.org/abs/1808.06226), in the form
+// llama.cpp gives it: no normalisation, every space kept and written as U+2581.
+#ifndef ROPEWALK_TEXT_SENTENCEPIECE_BPE_H_
+#define ROPEWALK_TEXT_SENTENCEPIECE_BPE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ropewalk/text/tokenizer_base.h"
+
+namespace ropewalk {
+
+class SentencePieceBpe final : public TokenizerBase {
+ public:
+  // Throws Error as make_tokenizer does.
+  explicit SentencePieceBpe(const Vocabulary& vocabulary);
+
+  std::string decode(std::span<const int32_t> ids, DecodeOptions options) const override;
+  std::string piece(int32_t id) const override;
+
+ protected:
+  void encode_text(std::string_view text, std::vector<int32_t>& ids) const override;
+
+ private:
+  // Returns the id that spells `text`, or -1.
+  int32_t find(std::string_view text) const;
+
+  void append_fallback(std::string_view character, std::vector<int32_t>& ids) const;
+
+  // The byte that a token of type kByte stands for.
+  uint8_t byte_of(int32_t id) const;
+
+  bool add_space_prefix_;
+  size_t longest_ = 0;         // bytes of the longest token that text may spell
+  std::vector<float> scores_;  // (n_tokens)
+  std::unordered_map<std::string_view, int32_t> ids_;
+  std::array<int32_t, 256> byte_ids_;  // -1 where the vocabulary has no such byte
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_TEXT_SENTENCEPIECE_BPE_H_
