@@ -20,7 +20,8 @@ void check_branches(const std::vector<Branch>& branches) {
                   std::to_string(branch.first));
     }
     if (branch.last <= branch.first) {
-      throw Error("distance map", "a branch must end after it begins at " + std::to_string(branch.first),
+      throw Error("distance map",
+                  "a branch must end after it begins at " + std::to_string(branch.first),
                   std::to_string(branch.last));
     }
     covered = branch.last;

@@ -1,5 +1,5 @@
-// Arithmetic and comparison of DoubleDouble; elementary functions are in double_double_functions.cc, text in
-// double_double_decimal.cc.
+// Arithmetic and comparison of DoubleDouble; elementary functions are in
+// double_double_functions.cc, text in double_double_decimal.cc.
 #include "ropewalk/math/double_double.h"
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace ropewalk {
 
-// Digits from mpmath, 60 decimals; tools/exact_values.py prints them.
+// From 60 decimals.
 const DoubleDouble kPi{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
 const DoubleDouble kTwoPi{0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
 const DoubleDouble kLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
@@ -22,8 +22,8 @@ DoubleDouble::DoubleDouble(int64_t value) {
   *this = two_sum(high_half * kHalfWord, low_half);
 }
 
-// A float halfway case is an even double, so hi is moved to its odd neighbour on the side of lo first: the odd double
-// rounds to float as hi + lo does.
+// A float halfway case is an even double, so hi is moved to its odd neighbour on the side of lo
+// first: the odd double rounds to float as hi + lo does.
 DoubleDouble::operator float() const {
   const bool even = (std::bit_cast<uint64_t>(hi) & 1) == 0;
   if (lo == 0 || !even || !std::isfinite(hi)) return static_cast<float>(hi);
@@ -38,7 +38,8 @@ DoubleDouble& DoubleDouble::operator/=(DoubleDouble b) { return *this = *this / 
 
 DoubleDouble operator-(DoubleDouble a) { return {-a.hi, -a.lo}; }
 
-// AccurateDWPlusDW of Joldes, Muller, Popescu. A sum that overflows keeps the infinity that its first step made.
+// AccurateDWPlusDW of Joldes, Muller, Popescu. A sum that overflows keeps the infinity that its
+// first step made.
 DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   const DoubleDouble high = two_sum(a.hi, b.hi);
   if (!std::isfinite(high.hi)) return high.hi;

@@ -1,7 +1,8 @@
 // DoubleDouble from and to decimal text.
 //
-// Both ways go through TripleDouble, where numerals up to 47 digits and powers of ten up to 10^68 are exact; beyond, they
-// are off by 2^-145. So the result is the nearest unless the exact value lies within that of a halfway case.
+// Both ways go through TripleDouble, where numerals up to 47 digits and powers of ten up to 10^68
+// are exact; beyond, they are off by 2^-145. So the result is the nearest unless the exact value
+// lies within that of a halfway case.
 #include <cctype>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +16,8 @@
 namespace ropewalk {
 namespace {
 
-// mantissa * 10^exponent, the powers of two split off so that 10^308 and its neighbours do not overflow.
+// mantissa * 10^exponent, the powers of two split off so that 10^308 and its neighbours do not
+// overflow.
 TripleDouble times_power_of_ten(TripleDouble mantissa, int exponent) {
   TripleDouble five_power{1.0};
   for (int n = std::abs(exponent); n > 0; --n) five_power = five_power * 5.0;

@@ -1,7 +1,8 @@
 // sqrt, log, exp and pow of DoubleDouble.
 //
-// pow multiplies the error of a logarithm by up to 64, so logarithms are formed in TripleDouble, good to about 2^-108,
-// and only the result is rounded. sqrt: Lefevre, Louvet, Muller, Picot, Rideau 2023.
+// pow multiplies the error of a logarithm by up to 64, so logarithms are formed in TripleDouble,
+// good to about 2^-108, and only the result is rounded. sqrt: Lefevre, Louvet, Muller, Picot,
+// Rideau 2023.
 #include <cmath>
 #include <limits>
 
@@ -17,8 +18,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr TripleDouble kTripleLn2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56,
                                   0x1.7b57a079a1934p-111};
 
-// log x for finite x > 0: x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), and with s = (m - 1) / (m + 1)
-// log m = 2 (s + s^3/3 + s^5/5 + ...). Only the first term needs the full width: the others are below 1 % of it.
+// log x for finite x > 0: x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), and with s = (m - 1) /
+// (m + 1) log m = 2 (s + s^3/3 + s^5/5 + ...). Only the first term needs the full width: the others
+// are below 1 % of it.
 TripleDouble log_wide(DoubleDouble x) {
   int exponent = 0;
   double high = std::frexp(x.hi, &exponent);

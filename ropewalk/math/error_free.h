@@ -1,6 +1,7 @@
 // Error-free transforms: the rounding error of one operation, as a double of its own.
-// Sources: Knuth, TAOCP 2, 4.2.2 (two_sum); Dekker 1971 (quick_two_sum). Valid in round-to-nearest, without overflow,
-// and only where the compiler neither fuses nor reorders (-ffp-contract=off, no -ffast-math).
+// Sources: Knuth, TAOCP 2, 4.2.2 (two_sum); Dekker 1971 (quick_two_sum). Valid in round-to-nearest,
+// without overflow, and only where the compiler neither fuses nor reorders (-ffp-contract=off, no
+// -ffast-math).
 #ifndef ROPEWALK_MATH_ERROR_FREE_H_
 #define ROPEWALK_MATH_ERROR_FREE_H_
 

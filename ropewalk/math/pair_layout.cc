@@ -24,7 +24,8 @@ void validate(const PairLayout& layout) {
   const std::string found = std::to_string(layout.rotary_dim);
   if (layout.rotary_dim % 2 != 0) throw Error("rotary_dim", "must be even", found);
   if (layout.rotary_dim < 2 || layout.rotary_dim > layout.head_dim) {
-    throw Error("rotary_dim", "must be from 2 to head_dim " + std::to_string(layout.head_dim), found);
+    throw Error("rotary_dim", "must be from 2 to head_dim " + std::to_string(layout.head_dim),
+                found);
   }
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 // distance * speed <= turns, decided on the exact product.
 bool is_heard(double distance, DoubleDouble speed, DoubleDouble turns) {
-  const TripleDouble excess = triple_of(two_product(distance, speed.hi)) + -turns +
-                              two_product(distance, speed.lo);
+  const TripleDouble excess =
+      triple_of(two_product(distance, speed.hi)) + -turns + two_product(distance, speed.lo);
   return excess.hi <= 0;
 }
 
@@ -24,7 +24,8 @@ struct RotationPositions {
   DoubleDouble key;
 };
 
-// A curve gives a distance, not two positions: the key stays at j and the query stands f(d) past it.
+// A curve gives a distance, not two positions: the key stays at j and the query stands f(d) past
+// it.
 RotationPositions rotation_positions(const DistanceMap& map, int64_t i, int64_t j) {
   if (map.is_curve()) return {DoubleDouble(j) + map.at(i, j), DoubleDouble(j)};
   for (const Branch& branch : map.branches()) {
@@ -84,9 +85,8 @@ PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
         mapped ? rotary.distance.at(standing, j) : DoubleDouble(standing - j);
     return {.silent = false, .turns = fraction_of_turn(distance, query_speed)};
   }
-  const auto [query, key] = mapped
-                                ? rotation_positions(rotary.distance, standing, j)
-                                : RotationPositions{DoubleDouble(standing), DoubleDouble(j)};
+  const auto [query, key] = mapped ? rotation_positions(rotary.distance, standing, j)
+                                   : RotationPositions{DoubleDouble(standing), DoubleDouble(j)};
   const DoubleDouble difference =
       fraction_of_turn(query, query_speed) - fraction_of_turn(key, key_speed);
   return {.silent = false, .turns = difference - round(difference)};

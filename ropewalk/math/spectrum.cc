@@ -59,13 +59,15 @@ Spectrum SpectrumRule::at(int64_t n) const {
 int64_t SpectrumRule::length_for_row(int64_t i, int64_t n) const {
   assert(0 <= i && i < n);
   switch (length_) {
-    case Length::kToken: return i + 1;
+    case Length::kToken:
+      return i + 1;
     case Length::kBlock: {
       const int64_t first_row = i - i % block_;
       return block_ < n - first_row ? first_row + block_ : n;
     }
     case Length::kFixed:
-    case Length::kSequence: break;
+    case Length::kSequence:
+      break;
   }
   return n;
 }

@@ -1,5 +1,6 @@
-// Triple-double arithmetic, about 159 bits: the working precision inside functions that owe a DoubleDouble.
-// Only what they need; sums and products are off by at most 2^-150 of the larger operand.
+// Triple-double arithmetic, about 159 bits: the working precision inside functions that owe a
+// DoubleDouble. Only what they need; sums and products are off by at most 2^-150 of the larger
+// operand.
 #ifndef ROPEWALK_MATH_TRIPLE_DOUBLE_H_
 #define ROPEWALK_MATH_TRIPLE_DOUBLE_H_
 
@@ -56,7 +57,8 @@ inline TripleDouble operator*(TripleDouble x, TripleDouble y) {
   return x * DoubleDouble(y.hi, y.mid) + x.hi * y.lo;
 }
 
-// Long division: three quotient digits of 53 bits. Exact where the quotient is a TripleDouble and x and y are exact.
+// Long division: three quotient digits of 53 bits. Exact where the quotient is a TripleDouble and x
+// and y are exact.
 inline TripleDouble operator/(TripleDouble x, TripleDouble y) {
   const double first = x.hi / y.hi;
   TripleDouble rest = x + -(y * first);

@@ -20,8 +20,9 @@ DoubleDouble fraction(DoubleDouble x) {
   return sum - round(sum);
 }
 
-// sin x for |x| <= pi/4: x + x^3 (-1/3! + x^2/5! - ...), up to x^17. The next term is below 2^-63 of the result; the
-// correction to x is below 12 % of it, so its own roundings add little to the final one.
+// sin x for |x| <= pi/4: x + x^3 (-1/3! + x^2/5! - ...), up to x^17. The next term is below 2^-63
+// of the result; the correction to x is below 12 % of it, so its own roundings add little to the
+// final one.
 double sin_small(DoubleDouble x) {
   const double squared = x.hi * x.hi;
   double series = 1.0 / 355687428096000;  // 17!
@@ -36,7 +37,8 @@ double sin_small(DoubleDouble x) {
   return x.hi + std::fma(x.hi * squared, series, x.lo * cosine);
 }
 
-// cos x for |x| <= pi/4: 1 - x^2/2, formed with its rounding errors, + x^4 (1/4! - x^2/6! + ...), up to x^18.
+// cos x for |x| <= pi/4: 1 - x^2/2, formed with its rounding errors, + x^4 (1/4! - x^2/6! + ...),
+// up to x^18.
 double cos_small(DoubleDouble x) {
   const DoubleDouble half_square = two_product(x.hi, 0.5 * x.hi);
   const double squared = 2 * half_square.hi;
@@ -78,10 +80,14 @@ CosSin cos_sin_of_turns(DoubleDouble turns) {
   const double sine = sin_small(x);
   // 0.0 - y, not -y: a zero stays +0.
   switch (static_cast<int>(quarters) & 3) {
-    case 0: return {cosine, sine};
-    case 1: return {0.0 - sine, cosine};
-    case 2: return {0.0 - cosine, 0.0 - sine};
-    default: return {sine, 0.0 - cosine};
+    case 0:
+      return {cosine, sine};
+    case 1:
+      return {0.0 - sine, cosine};
+    case 2:
+      return {0.0 - cosine, 0.0 - sine};
+    default:
+      return {sine, 0.0 - cosine};
   }
 }
 
