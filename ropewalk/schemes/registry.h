@@ -1,7 +1,9 @@
-// The schemes by name: what each is, which parameters it takes, and how it turns a declared Rotary into another.
+// The schemes by name: what each is, which parameters it takes, and how it turns a declared Rotary
+// into another.
 //
-// A scheme is one source file of this folder that defines `SchemeInfo <file name>_scheme()`; the build collects them
-// (cmake/schemes.cmake), nothing lists them by hand. docs/adding-a-scheme.md shows how.
+// A scheme is one source file of this folder that defines `SchemeInfo <file name>_scheme()`; the
+// build collects them (cmake/schemes.cmake), nothing lists them by hand. docs/adding-a-scheme.md
+// shows how.
 #ifndef ROPEWALK_SCHEMES_REGISTRY_H_
 #define ROPEWALK_SCHEMES_REGISTRY_H_
 
@@ -18,7 +20,8 @@
 
 namespace ropewalk {
 
-// What a part of a scheme string sets; a string holds at most one part of each kind. Parts are applied in this order.
+// What a part of a scheme string sets; a string holds at most one part of each kind. Parts are
+// applied in this order.
 enum class PartKind { kSpectrum, kDistanceMap, kPairMask, kVisibility, kMultiplier };
 
 // "spectrum", "distance map", "pair mask", "visibility", "multiplier".
@@ -40,7 +43,8 @@ struct ParamInfo {
   ParamType type = ParamType::kNumber;
   bool required = false;
   std::string fallback;  // the value where none is given, as text; empty: none
-  double least = -std::numeric_limits<double>::infinity();  // of a number, integer, or each number of a list
+  // Of a number, an integer, each number of a list, each value of the points.
+  double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool above_least = false;          // `least` itself is refused
   std::vector<std::string> choices;  // only for kChoice
@@ -51,8 +55,8 @@ struct ParamInfo {
 using ParamValue = std::variant<double, int64_t, std::string, std::vector<double>,
                                 std::vector<CurvePoint>, PairRange>;
 
-// Validated values of one scheme's parameters, fallbacks filled in. Asking for a name or type that the scheme does not
-// declare, or for an optional value that is not there, is the caller's bug.
+// Validated values of one scheme's parameters, fallbacks filled in. Asking for a name or type that
+// the scheme does not declare, or for an optional value that is not there, is the caller's bug.
 class SchemeParams {
  public:
   SchemeParams() = default;
@@ -88,16 +92,17 @@ struct SchemeInfo {
   // The declared Rotary with this scheme's part replaced, everything else as it was. Throws Error.
   Rotary (*build)(const SchemeParams& params, Rotary declared) = nullptr;
 
-  // The settings worth trying to stretch a model from trained_length to target_length, as scheme-string parts.
-  // 1 <= trained_length <= target_length. Null: none can be made from the two lengths.
+  // The settings worth trying to stretch a model from trained_length to target_length, as
+  // scheme-string parts. 1 <= trained_length <= target_length. Null: none can be made from the two
+  // lengths.
   std::vector<std::string> (*candidates)(int64_t trained_length, int64_t target_length) = nullptr;
 
   // One valid part for a head of n_pairs pairs, where `candidates` is null.
   std::string (*example)(int64_t n_pairs) = nullptr;
 
-  bool recommended = true;          // false: exists to be recognised, never proposed
-  bool depends_on_length = false;   // a token's output changes when tokens are appended
-  bool relative = true;             // the score of two tokens depends on i - j alone
+  bool recommended = true;         // false: exists to be recognised, never proposed
+  bool depends_on_length = false;  // a token's output changes when tokens are appended
+  bool relative = true;            // the score of two tokens depends on i - j alone
 };
 
 // Every scheme, by kind, then name. Distance maps have the parameter `pairs` added.
@@ -108,14 +113,19 @@ const SchemeInfo* find_scheme(const std::string& name);
 
 // ---- parameters that many schemes share
 
-ParamInfo factor_param(const std::string& help);            // number >= 1, required
-ParamInfo window_param(const std::string& help);            // integer >= 1 in tokens, required
-ParamInfo original_param();  // the length that the pairs' turns are counted over; the model's trained length by default
+ParamInfo factor_param(const std::string& help);  // number from 1 to 1e6, required
+ParamInfo window_param(const std::string& help);  // integer >= 1 in tokens, required
+ParamInfo original_param();                       // the length that turns are counted over
 
-// Whole number of tokens, as it is written in a scheme string: "358" for share 0.7 of 512; at least 1.
+// target_length / trained_length * times as text, at least 1: the natural factor of a candidate.
+std::string stretch(int64_t trained_length, int64_t target_length, double times = 1);
+
+// Whole number of tokens, as it is written in a scheme string: "358" for share 0.7 of 512; at
+// least 1.
 std::string share_of(int64_t length, double share);
 
-// `number` as a scheme string holds it: shortest text that reads back the same, without a plus sign.
+// `number` as a scheme string holds it: shortest text that reads back the same, without a plus
+// sign.
 std::string to_text(double number);
 
 }  // namespace ropewalk
