@@ -1,0 +1,36 @@
+// What spectrum parts start from: the model's own base and lengths, whatever scaling it declares.
+#ifndef ROPEWALK_SCHEMES_SOURCE_H_
+#define ROPEWALK_SCHEMES_SOURCE_H_
+
+#include <cstdint>
+
+#include "ropewalk/math/rotary.h"
+#include "ropewalk/schemes/registry.h"
+
+namespace ropewalk {
+
+// The model's pairs under `base`, unscaled: plain RoPE where `base` is source.base. Pairs that the
+// model leaves unturned (proportional RoPE) stay so. Amplitude and logit multiplier are 1.
+Spectrum spectrum_with_base(const Rotary& declared, DoubleDouble base);
+Spectrum plain_spectrum(const Rotary& declared);
+
+// base * scale^(d / (d - 2)) with d = frequency_dim: under it the slowest pair turns `scale` times
+// slower and the fastest as before. Source: bloc97 2023, "NTK-aware scaled RoPE". Throws Error
+// unless d > 2.
+DoubleDouble ntk_base(const SchemeParams& params, const FrequencySource& source,
+                      DoubleDouble scale);
+
+// base * max(1, factor * n / L - (factor - 1))^(d / (d - 2)) at a length of n tokens, L the trained
+// length: the base itself while n <= L. Source: emozilla 2023, "Dynamically scaled RoPE", as in
+// Hugging Face transformers ("dynamic"). Throws Error where L is unknown or d <= 2.
+Spectrum dynamic_ntk_spectrum(const SchemeParams& params, const Rotary& declared, int64_t n);
+
+// The declared trained length; throws Error where the model does not tell one.
+int64_t trained_length(const SchemeParams& params, const Rotary& declared);
+
+// The parameter `original` where given, else the trained length.
+int64_t original_length(const SchemeParams& params, const Rotary& declared);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_SCHEMES_SOURCE_H_
