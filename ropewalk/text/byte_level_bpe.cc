@@ -124,7 +124,8 @@ void ByteLevelBpe::encode_word(std::string_view word, Scratch& scratch,
     }
   }
 
-  auto& [nodes, heap] = scratch;
+  std::vector<Scratch::Node>& nodes = scratch.nodes;
+  std::vector<Scratch::Candidate>& heap = scratch.heap;
   nodes.clear();
   heap.clear();
   const auto offer = [&](int32_t left) {

@@ -16,22 +16,31 @@ namespace ropewalk {
 // What a model file says about its tokenizer: one field per `tokenizer.ggml.*` key, empty where the
 // key is absent. A plain value: `make_tokenizer` judges it.
 struct Vocabulary {
-  std::string model;                 // tokenizer.ggml.model: "llama" or "gpt2"
-  std::string pre;                   // tokenizer.ggml.pre; read for "gpt2" only, empty: "default"
-  std::vector<std::string> tokens;   // (n_tokens) the file's spelling, byte-level letters included
-  std::vector<float> scores;         // (n_tokens) or empty; "llama" merges the highest first
-  std::vector<int32_t> token_types;  // (n_tokens) or empty: all normal; values of TokenType
-  std::vector<std::string> merges;   // "left right", best first; "gpt2" only
-  std::optional<int32_t> bos;        // absent: 1 for "llama", none for "gpt2"
-  std::optional<int32_t> eos;        // absent: 2 for "llama", none for "gpt2"
-  std::optional<int32_t> unknown;    // absent: 0 for "llama", none for "gpt2"
-  std::optional<bool> add_bos;       // absent: true for "llama"; "gpt2": as its pre-tokenizer does
-  std::optional<bool> add_eos;       // absent: false
-  std::optional<bool> add_space_prefix;  // absent: true; read for "llama" only
-  // tokenizer.ggml.remove_extra_whitespaces: a unigram rule. Both models here keep every space, as
-  // llama.cpp does, so that text round-trips; the field is kept for the tokenizer that will read
-  // it.
-  std::optional<bool> remove_extra_whitespaces;
+  // tokenizer.ggml.model: "llama" or "gpt2".
+  std::string model = {};
+  // tokenizer.ggml.pre, read for "gpt2" only; empty: "default".
+  std::string pre = {};
+  // (n_tokens) as the file spells them, byte-level letters included.
+  std::vector<std::string> tokens = {};
+  // (n_tokens); "llama" merges the highest first. May be empty for "gpt2".
+  std::vector<float> scores = {};
+  // (n_tokens) values of TokenType, or empty: all normal. BOS and EOS are control tokens anyway.
+  std::vector<int32_t> token_types = {};
+  // "left right", best first; "gpt2" only.
+  std::vector<std::string> merges = {};
+  // Absent: 1, 2 and 0 for "llama", none for "gpt2".
+  std::optional<int32_t> bos = {};
+  std::optional<int32_t> eos = {};
+  std::optional<int32_t> unknown = {};
+  // Absent: true for "llama"; for "gpt2" as its pre-tokenizer does.
+  std::optional<bool> add_bos = {};
+  // Absent: false.
+  std::optional<bool> add_eos = {};
+  // Absent: true; read for "llama" only.
+  std::optional<bool> add_space_prefix = {};
+  // A rule of unigram tokenizers. Both models here keep every space, as llama.cpp does, so that
+  // text round-trips: they ignore it.
+  std::optional<bool> remove_extra_whitespaces = {};
 };
 
 // The numbers are those of tokenizer.ggml.token_type.
