@@ -10,25 +10,18 @@ function(ropewalk_sources out)
 endfunction()
 
 # ropewalk_test(<name> <source>...): one gtest executable; each of its tests is a ctest test called
-# <name>.<Suite>.<Test>. Tests learn where things are from two definitions and two variables:
+# <name>.<Suite>.<Test>. Tests learn where things are from a definition and a variable:
 #   ROPEWALK_SOURCE_DIR (definition)   the project's folder; ../shared is looked for beside it
-#   ROPEWALK_PROGRAM (definition)      the command, where it is built
 #   ROPEWALK_SHARED (environment)      read at run time, instead of ../shared
 function(ropewalk_test name)
   add_executable(test_${name} ${ARGN})
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests"
                                                 CXX_EXTENSIONS OFF)
-  target_compile_definitions(
-    test_${name}
-    PRIVATE ROPEWALK_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-            $<$<TARGET_EXISTS:ropewalk_cli>:ROPEWALK_PROGRAM="${PROJECT_BINARY_DIR}/bin/ropewalk">)
+  target_compile_definitions(test_${name} PRIVATE ROPEWALK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(test_${name} PRIVATE ropewalk ropewalk_options ${ropewalk_dependencies}
                                              nlohmann_json::nlohmann_json GTest::gmock GTest::gtest_main)
   if(TARGET ropewalk_testing)
     target_link_libraries(test_${name} PRIVATE ropewalk_testing)
-  endif()
-  if(TARGET ropewalk_cli)
-    add_dependencies(test_${name} ropewalk_cli)
   endif()
   gtest_discover_tests(
     test_${name}

@@ -1,5 +1,5 @@
 # Every *_test.cc beside its source goes into one executable per folder of ropewalk/, and cli/'s into one
-# more; each tests/*.cc is a whole-program test of its own. Checks of the tree itself come last.
+# more; each tests/*.cc is a whole-program test of its own, told by ROPEWALK_PROGRAM where the command is. Checks of the tree itself come last.
 
 enable_testing()
 include(GoogleTest)
@@ -37,6 +37,10 @@ foreach(source IN LISTS program_tests)
   cmake_path(GET source STEM name)
   string(REGEX REPLACE "_test$" "" name "${name}")
   ropewalk_test(program_${name} ${source})
+  if(TARGET ropewalk_cli)
+    target_compile_definitions(test_program_${name} PRIVATE ROPEWALK_PROGRAM="$<TARGET_FILE:ropewalk_cli>")
+    add_dependencies(test_program_${name} ropewalk_cli)
+  endif()
 endforeach()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
