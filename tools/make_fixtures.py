@@ -10,6 +10,8 @@ same bytes, so a diff in git shows what changed.
   tiny_llama_hf/              the same model as Hugging Face stores it: q and k rows half-split
   tiny_llama_sharded/         the same again in two shards
   tiny_llama_expected.json    a token sequence and its losses, computed here in double precision
+
+and to fuzz/corpus/ the files that the fuzzers of these formats start from.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import pathlib
 
 import gguf
 import numpy as np
+import safetensors.numpy
 import torch
 from gguf import GGMLQuantizationType as Type
 from safetensors.torch import save_file
@@ -268,17 +271,31 @@ def write_expected(directory, weights):
     (directory / "tiny_llama_expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
+def write_seeds(fixtures, corpus):
+    def seed(name, content):
+        path = corpus / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    seed("gguf/types.gguf", (fixtures / "types.gguf").read_bytes())
+    seed("config_json/config.json", (fixtures / "tiny_llama_hf" / "config.json").read_bytes())
+    tensors = {"a": np.ones((2, 3), np.float32), "b": np.ones(4, np.float16), "c": np.array(3, np.int64)}
+    seed("safetensors/small.safetensors", safetensors.numpy.save(tensors, {"format": "pt"}))
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=pathlib.Path, default=here.parent / "tests" / "fixtures")
-    directory = parser.parse_args().out
+    parser.add_argument("--root", type=pathlib.Path, default=here.parent, help="of the repository")
+    root = parser.parse_args().root
+    directory = root / "tests" / "fixtures"
     directory.mkdir(parents=True, exist_ok=True)
     write_types(directory)
     weights = random_llama()
     write_llama_gguf(directory, weights)
     write_llama_hf(directory, weights)
     write_expected(directory, weights)
+    write_seeds(directory, root / "fuzz" / "corpus")
 
 
 if __name__ == "__main__":
