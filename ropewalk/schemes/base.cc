@@ -22,7 +22,7 @@ std::vector<std::string> candidates(int64_t, int64_t) {
 SchemeInfo base_scheme() {
   return {.name = "base",
           .kind = PartKind::kSpectrum,
-          .formula = "(b f)^(-2 pair / d)",
+          .formula = "(b f)^(-2 pair / D)",
           .source = "Xiong et al. 2023, arXiv 2309.16039",
           .params = {{.name = "factor",
                       .required = true,

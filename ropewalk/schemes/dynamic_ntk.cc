@@ -28,7 +28,7 @@ SchemeInfo dynamic_ntk_scheme() {
       .name = "dynamic_ntk",
       .kind = PartKind::kSpectrum,
       .formula =
-          "(b max(1, f n / L - (f - 1))^(d / (d - 2)))^(-2 pair / d), n the end of the row's block",
+          "(b max(1, f n / L - (f - 1))^(D / (D - 2)))^(-2 pair / D), n the end of the row's block",
       .source = "emozilla 2023, Dynamically Scaled RoPE",
       .params = {{.name = "factor",
                   .fallback = "1",

@@ -23,12 +23,11 @@ std::vector<std::string> candidates(int64_t, int64_t) {
 SchemeInfo full_turn_scheme() {
   return {.name = "full_turn",
           .kind = PartKind::kPairMask,
-          .formula = "silent (zero) or held (freeze) past d w = 2 pi turns",
+          .formula = "silent (zero) or held (freeze) past d * inv_freq = 2 pi turns",
           .source = "Ropewalk; kin of xPos, Sun et al. 2022, arXiv 2212.10554",
           .params = {{.name = "turns",
                       .fallback = "1",
                       .least = 0,
-                      .most = 0x1p53,
                       .above_least = true,
                       .unit = "turns",
                       .help = "how many a pair makes before it is masked"},

@@ -22,7 +22,7 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo linear_scheme() {
   return {.name = "linear",
           .kind = PartKind::kSpectrum,
-          .formula = "b^(-2 pair / d) / s",
+          .formula = "inv_freq / s",
           .source = "Chen et al. 2023, arXiv 2306.15595",
           .params = {factor_param("s, how many times slower")},
           .build = build,

@@ -36,7 +36,9 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo llama3_scheme() {
   return {.name = "llama3",
           .kind = PartKind::kSpectrum,
-          .formula = "(1 - g) w / s + g w, g = clamp((L w / (2 pi) - low) / (high - low), 0, 1)",
+          .formula =
+              "(1 - g) inv_freq / s + g inv_freq, g = clamp((L inv_freq / (2 pi) - low) / (high - "
+              "low), 0, 1)",
           .source = "Llama Team 2024, arXiv 2407.21783",
           .params = {factor_param("s, how many times slower pairs of few turns turn"),
                      {.name = "low",

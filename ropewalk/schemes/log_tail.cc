@@ -71,7 +71,7 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
                     ",at=" + std::to_string(target_length));
   }
   // The same curve in four chords, which attention can do by tiles.
-  if (target_length >= 32 * std::stoll(window)) parts.push_back(parts.front() + ",pieces=4");
+  if (target_length >= 16 * std::stoll(window)) parts.push_back(parts.front() + ",pieces=4");
   return parts;
 }
 

@@ -62,7 +62,7 @@ ParamInfo divisors_param(const std::string& name, const std::string& help) {
 SchemeInfo longrope_scheme() {
   return {.name = "longrope",
           .kind = PartKind::kSpectrum,
-          .formula = "w / long[pair] where n > L, else w / short[pair]",
+          .formula = "inv_freq / long[pair] where n > L, else inv_freq / short[pair]",
           .source = "Ding et al. 2024, arXiv 2402.13753",
           .params = {divisors_param("long", "divisor of each pair in sequences longer than L"),
                      divisors_param("short", "divisor of each pair in sequences of at most L"),

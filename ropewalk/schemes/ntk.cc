@@ -25,7 +25,7 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo ntk_scheme() {
   return {.name = "ntk",
           .kind = PartKind::kSpectrum,
-          .formula = "(b s^(d / (d - 2)))^(-2 pair / d)",
+          .formula = "(b s^(D / (D - 2)))^(-2 pair / D)",
           .source = "bloc97 2023, NTK-Aware Scaled RoPE",
           .params = {factor_param("s, how many times slower the slowest pair turns")},
           .build = build,

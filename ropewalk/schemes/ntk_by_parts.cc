@@ -23,25 +23,26 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 }  // namespace
 
 SchemeInfo ntk_by_parts_scheme() {
-  return {
-      .name = "ntk_by_parts",
-      .kind = PartKind::kSpectrum,
-      .formula = "(1 - g) w / s + g w, g = clamp((L w / (2 pi) - alpha) / (beta - alpha), 0, 1)",
-      .source = "Peng et al. 2023, arXiv 2309.00071",
-      .params = {factor_param("s, how many times slower pairs of few turns turn"),
-                 {.name = "alpha",
-                  .fallback = "1",
-                  .least = 0,
-                  .unit = "turns",
-                  .help = "pairs of fewer turns are slowed by s"},
-                 {.name = "beta",
-                  .fallback = "32",
-                  .least = 0,
-                  .unit = "turns",
-                  .help = "pairs of more turns stay as they are"},
-                 original_param()},
-      .build = build,
-      .candidates = candidates};
+  return {.name = "ntk_by_parts",
+          .kind = PartKind::kSpectrum,
+          .formula =
+              "(1 - g) inv_freq / s + g inv_freq, g = clamp((L inv_freq / (2 pi) - alpha) / (beta "
+              "- alpha), 0, 1)",
+          .source = "Peng et al. 2023, arXiv 2309.00071",
+          .params = {factor_param("s, how many times slower pairs of few turns turn"),
+                     {.name = "alpha",
+                      .fallback = "1",
+                      .least = 0,
+                      .unit = "turns",
+                      .help = "pairs of fewer turns are slowed by s"},
+                     {.name = "beta",
+                      .fallback = "32",
+                      .least = 0,
+                      .unit = "turns",
+                      .help = "pairs of more turns stay as they are"},
+                     original_param()},
+          .build = build,
+          .candidates = candidates};
 }
 
 }  // namespace ropewalk

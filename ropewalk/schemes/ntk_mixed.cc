@@ -6,7 +6,7 @@
 namespace ropewalk {
 namespace {
 
-// w_pair * exp(-a (pair + 1)^power), a = ln(s) / P^power: the last of the P pairs is slowed by s.
+// inv_freq * exp(-a (pair + 1)^power), a = ln(s) / P^power: the last of the P pairs is slowed by s.
 Rotary build(const SchemeParams& p, Rotary declared) {
   const DoubleDouble power = p.number("power");
   const DoubleDouble n_pairs = declared.source.frequency_dim / 2;
@@ -31,7 +31,7 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo ntk_mixed_scheme() {
   return {.name = "ntk_mixed",
           .kind = PartKind::kSpectrum,
-          .formula = "w exp(-ln(s) ((pair + 1) / P)^power), P = d / 2",
+          .formula = "inv_freq exp(-ln(s) ((pair + 1) / P)^power), P = D / 2",
           .source = "Su 2023, kexue.fm/archives/9706",
           .params = {factor_param("s, how many times slower the last pair turns"),
                      {.name = "power",

@@ -41,12 +41,13 @@ bool in_bounds(const ParamInfo& param, double value) {
   return (param.above_least ? value > param.least : value >= param.least) && value <= param.most;
 }
 
+// " >= 1", " > 0 and <= 16", or nothing.
 std::string bounds_text(const ParamInfo& param) {
   std::string text;
   if (std::isfinite(param.least)) {
     text += (param.above_least ? " > " : " >= ") + to_text(param.least);
   }
-  if (std::isfinite(param.most)) text += (text.empty() ? " <= " : ", <= ") + to_text(param.most);
+  if (std::isfinite(param.most)) text += (text.empty() ? " <= " : " and <= ") + to_text(param.most);
   return text;
 }
 

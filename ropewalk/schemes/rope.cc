@@ -18,7 +18,7 @@ std::vector<std::string> candidates(int64_t, int64_t) { return {"rope"}; }
 SchemeInfo rope_scheme() {
   return {.name = "rope",
           .kind = PartKind::kSpectrum,
-          .formula = "b^(-2 pair / d)",
+          .formula = "b^(-2 pair / D)",
           .source = "Su et al. 2021, arXiv 2104.09864",
           .build = build,
           .candidates = candidates};

@@ -23,7 +23,7 @@ SchemeInfo stale_dynamic_ntk_scheme() {
   return {.name = "stale_dynamic_ntk",
           .kind = PartKind::kSpectrum,
           .formula =
-              "(b max(1, f n / L - (f - 1))^(d / (d - 2)))^(-2 pair / d), n = position + 1 of each "
+              "(b max(1, f n / L - (f - 1))^(D / (D - 2)))^(-2 pair / D), n = position + 1 of each "
               "token",
           .source = "github.com/NormXU/Consistent-DynamicNTKRoPE, 2023",
           .params = {{.name = "factor",

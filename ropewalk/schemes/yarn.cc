@@ -82,7 +82,9 @@ SchemeInfo yarn_scheme() {
   return {
       .name = "yarn",
       .kind = PartKind::kSpectrum,
-      .formula = "(1 - g) w / s + g w, g as in ntk_by_parts or by index; amplitude 0.1 ln(s) + 1",
+      .formula =
+          "(1 - g) inv_freq / s + g inv_freq, g by index or as in ntk_by_parts; amplitude 0.1 "
+          "ln(s) + 1",
       .source = "Peng et al. 2023, arXiv 2309.00071",
       .params = {factor_param("s, how many times slower pairs of few turns turn"),
                  {.name = "ramp",
