@@ -13,17 +13,10 @@ namespace {
 constexpr const char* kMergesKey = "tokenizer.ggml.merges";
 
 uint64_t pair_key(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  return pack_pair(static_cast<uint32_t>(left), static_cast<uint32_t>(right));
 }
 
 }  // namespace
-
-// The finalizer of splitmix64: keys come from a file, and must not fall into one bucket.
-size_t ByteLevelBpe::HashPair::operator()(uint64_t pair) const {
-  pair = (pair ^ (pair >> 30)) * 0xbf58476d1ce4e5b9u;
-  pair = (pair ^ (pair >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<size_t>(pair ^ (pair >> 31));
-}
 
 // Kept from word to word for its memory. Nodes are a linked list over the bytes of the word.
 struct ByteLevelBpe::Scratch {

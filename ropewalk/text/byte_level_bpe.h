@@ -4,7 +4,6 @@
 #ifndef ROPEWALK_TEXT_BYTE_LEVEL_BPE_H_
 #define ROPEWALK_TEXT_BYTE_LEVEL_BPE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ropewalk/text/hash_pair.h"
 #include "ropewalk/text/pretokenizers.h"
 #include "ropewalk/text/regex_splitter.h"
 #include "ropewalk/text/tokenizer_base.h"
@@ -38,9 +38,6 @@ class ByteLevelBpe final : public TokenizerBase {
     int32_t rank;
     Symbol product;
   };
-  struct HashPair {
-    size_t operator()(uint64_t pair) const;
-  };
   struct Scratch;
 
   ByteLevelBpe(const Vocabulary& vocabulary, const Pretokenizer& pretokenizer);
@@ -57,7 +54,7 @@ class ByteLevelBpe final : public TokenizerBase {
   std::unordered_map<std::string_view, int32_t> ids_;  // of tokens that spell text; views of bytes_
   std::unordered_map<std::string, Symbol> symbols_;
   std::vector<int32_t> symbol_ids_;  // (n_symbols) the token, or -1; the first 256 are the bytes
-  std::unordered_map<uint64_t, Merge, HashPair> merges_;  // by left << 32 | right
+  std::unordered_map<uint64_t, Merge, HashPair> merges_;  // by pack_pair(left, right)
 };
 
 }  // namespace ropewalk

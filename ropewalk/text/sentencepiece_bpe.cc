@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
 #include <utility>
 
 #include "ropewalk/base/error.h"
@@ -54,39 +53,44 @@ int byte_spelled(std::string_view text) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// A run of characters that is one token so far; merged away when size is 0. Neighbours by index.
-struct Symbol {
-  std::string_view text;
-  int32_t previous;
-  int32_t next;
-};
+// The character `text` begins with: a valid one, or a single byte of what is none.
+std::string_view first_character(std::string_view text) {
+  return text.substr(0, std::max<size_t>(utf8_length(text), 1));
+}
 
-struct Bigram {
-  float score;
-  int32_t left;
-  int32_t right;
-  size_t size;  // of both together when it was queued: tells a stale entry from a live one
-
-  // The best score first, then the leftmost.
-  bool operator<(const Bigram& other) const {
-    return score != other.score ? score < other.score : left > other.left;
-  }
-};
-
-std::vector<Symbol> characters(std::string_view text) {
-  std::vector<Symbol> symbols;
-  symbols.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const size_t size = std::max<size_t>(utf8_length(text.substr(at)), 1);
-    const auto index = static_cast<int32_t>(symbols.size());
-    symbols.push_back({text.substr(at, size), index - 1, index + 1});
-    at += size;
-  }
-  if (!symbols.empty()) symbols.back().next = -1;
-  return symbols;
+// Up to four bytes as a number; no two characters share one, since none but U+0000 begins with 0.
+uint32_t code(std::string_view character) {
+  uint32_t value = 0;
+  for (const char c : character) value = value << 8 | static_cast<uint8_t>(c);
+  return value;
 }
 
 }  // namespace
+
+// Kept from stretch to stretch for its memory.
+struct SentencePieceBpe::Scratch {
+  // A run of characters that is one token so far; empty once merged away. Neighbours by index.
+  struct Symbol {
+    std::string_view text;
+    int32_t previous;
+    int32_t next;
+  };
+  struct Candidate {
+    float score;
+    int32_t left;
+    int32_t right;
+    size_t size;  // of both together when it was queued: tells a stale entry from a live one
+
+    // For a heap whose top has the best score, then the leftmost place.
+    bool operator<(const Candidate& other) const {
+      return score != other.score ? score < other.score : left > other.left;
+    }
+  };
+  std::vector<Symbol> symbols;
+  std::vector<Candidate> heap;
+
+  Symbol& symbol(int32_t index) { return symbols[static_cast<size_t>(index)]; }
+};
 
 SentencePieceBpe::SentencePieceBpe(const Vocabulary& vocabulary)
     : TokenizerBase(vocabulary, defaults()),
@@ -115,6 +119,7 @@ SentencePieceBpe::SentencePieceBpe(const Vocabulary& vocabulary)
       if (slot < 0) slot = id;
     } else if (spells_text(type_of(id)) && !text.empty()) {
       ids_.emplace(text, id);
+      add_joints(text);
       longest_ = std::max(longest_, text.size());
     }
   }
@@ -126,45 +131,72 @@ int32_t SentencePieceBpe::find(std::string_view text) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
+void SentencePieceBpe::add_joints(std::string_view token) {
+  std::string_view left = first_character(token);
+  for (size_t at = left.size(); at < token.size();) {
+    const std::string_view right = first_character(token.substr(at));
+    joints_.insert(pack_pair(code(left), code(right)));
+    at += right.size();
+    left = right;
+  }
+}
+
 void SentencePieceBpe::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
   const std::string escaped = escape_spaces(text, add_space_prefix_);
-  std::vector<Symbol> symbols = characters(escaped);
+  Scratch scratch;
+  uint32_t left = 0;
+  for (size_t at = 0; at < escaped.size();) {
+    const std::string_view character = first_character(std::string_view(escaped).substr(at));
+    const uint32_t right = code(character);
+    if (!scratch.symbols.empty() && !joints_.contains(pack_pair(left, right))) {
+      merge(scratch, ids);
+    }
+    const auto index = static_cast<int32_t>(scratch.symbols.size());
+    scratch.symbols.push_back({character, index - 1, index + 1});
+    at += character.size();
+    left = right;
+  }
+  if (!scratch.symbols.empty()) merge(scratch, ids);
+}
 
-  // What `left` and `right` spell together: neighbours are adjacent in `escaped`.
-  const auto joined = [&](const Symbol& left, const Symbol& right) {
+void SentencePieceBpe::merge(Scratch& scratch, std::vector<int32_t>& ids) const {
+  std::vector<Scratch::Symbol>& symbols = scratch.symbols;
+  std::vector<Scratch::Candidate>& heap = scratch.heap;
+  symbols.back().next = -1;
+
+  // Neighbours are adjacent in memory, so what they spell together is one view.
+  const auto joined = [](const Scratch::Symbol& left, const Scratch::Symbol& right) {
     return std::string_view(left.text.data(), left.text.size() + right.text.size());
   };
-
-  std::vector<Bigram> storage;
-  storage.reserve(symbols.size());
-  std::priority_queue<Bigram> queue(std::less<Bigram>(), std::move(storage));
   const auto offer = [&](int32_t left, int32_t right) {
     if (left < 0 || right < 0) return;
-    const std::string_view both =
-        joined(symbols[static_cast<size_t>(left)], symbols[static_cast<size_t>(right)]);
+    const std::string_view both = joined(scratch.symbol(left), scratch.symbol(right));
     const int32_t id = find(both);
-    if (id >= 0) queue.push({scores_[static_cast<size_t>(id)], left, right, both.size()});
+    if (id < 0) return;
+    heap.push_back({scores_[static_cast<size_t>(id)], left, right, both.size()});
+    std::push_heap(heap.begin(), heap.end());
   };
   for (size_t i = 1; i < symbols.size(); ++i) {
     offer(static_cast<int32_t>(i - 1), static_cast<int32_t>(i));
   }
 
-  while (!queue.empty()) {
-    const Bigram best = queue.top();
-    queue.pop();
-    Symbol& left = symbols[static_cast<size_t>(best.left)];
-    Symbol& right = symbols[static_cast<size_t>(best.right)];
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    const Scratch::Candidate best = heap.back();
+    heap.pop_back();
+    Scratch::Symbol& left = scratch.symbol(best.left);
+    Scratch::Symbol& right = scratch.symbol(best.right);
     if (left.text.empty() || right.text.empty()) continue;
     if (left.text.size() + right.text.size() != best.size) continue;
     left.text = joined(left, right);
     left.next = right.next;
     right.text = {};
-    if (left.next >= 0) symbols[static_cast<size_t>(left.next)].previous = best.left;
+    if (left.next >= 0) scratch.symbol(left.next).previous = best.left;
     offer(left.previous, best.left);
     offer(best.left, left.next);
   }
 
-  for (const Symbol& symbol : symbols) {
+  for (const Scratch::Symbol& symbol : symbols) {
     if (symbol.text.empty()) continue;
     const int32_t id = find(symbol.text);
     if (id >= 0) {
@@ -173,6 +205,7 @@ void SentencePieceBpe::encode_text(std::string_view text, std::vector<int32_t>& 
       append_fallback(symbol.text, ids);
     }
   }
+  symbols.clear();
 }
 
 // A character that is no token is spelled in bytes if the vocabulary can spell all of it.

@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "ropewalk/text/hash_pair.h"
 #include "ropewalk/text/tokenizer_base.h"
 
 namespace ropewalk {
@@ -32,6 +34,14 @@ class SentencePieceBpe final : public TokenizerBase {
   // Returns the id that spells `text`, or -1.
   int32_t find(std::string_view text) const;
 
+  struct Scratch;
+
+  // Remembers which characters stand side by side in `token`.
+  void add_joints(std::string_view token);
+
+  // Merges one stretch of characters that no token reaches beyond.
+  void merge(Scratch& scratch, std::vector<int32_t>& ids) const;
+
   void append_fallback(std::string_view character, std::vector<int32_t>& ids) const;
 
   // The byte that a token of type kByte stands for.
@@ -41,6 +51,9 @@ class SentencePieceBpe final : public TokenizerBase {
   size_t longest_ = 0;         // bytes of the longest token that text may spell
   std::vector<float> scores_;  // (n_tokens)
   std::unordered_map<std::string_view, int32_t> ids_;
+  // Pairs of neighbouring characters found in some token. Two characters that are not among them
+  // never end up in one token, so text may be cut there and merged in small parts.
+  std::unordered_set<uint64_t, HashPair> joints_;
   std::array<int32_t, 256> byte_ids_;  // -1 where the vocabulary has no such byte
 };
 
