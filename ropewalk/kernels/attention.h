@@ -1,0 +1,75 @@
+// Causal attention under any Rotary: one flash-style pass over tiles of keys that are cached unrotated.
+//
+// Goal: exact for every plan, the same bits whatever the thread count. A tile inside one branch costs one QK product; only
+// tiles cut by an edge cost more; pairs that a branch does not hear are not computed; tiles that nobody sees are skipped.
+// Non-goal: holding scores. Source of the pass: Dao et al. 2022, arXiv 2205.14135.
+#ifndef ROPEWALK_KERNELS_ATTENTION_H_
+#define ROPEWALK_KERNELS_ATTENTION_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ropewalk/base/aligned_buffer.h"
+#include "ropewalk/base/half.h"
+#include "ropewalk/kernels/rotations.h"
+
+namespace ropewalk {
+
+inline constexpr int64_t kTile = 64;  // keys per tile, rows per block
+
+// Keys and values of one layer, unrotated, in tiles: what attention reads.
+//   Element  float or Bf16
+template <typename Element>
+class KvTiles {
+ public:
+  KvTiles() = default;
+  //   capacity  tokens
+  KvTiles(int64_t n_kv_heads, int64_t head_dim, int64_t capacity);
+
+  int64_t n_kv_heads() const { return n_kv_heads_; }
+  int64_t head_dim() const { return head_dim_; }
+  int64_t capacity() const { return capacity_; }
+  int64_t value_stride() const { return value_stride_; }
+
+  // Stores tokens [first, first + count).
+  //   keys, values  (count, n_kv_heads, head_dim)
+  void store(int64_t first, int64_t count, const float* keys, const float* values);
+
+  // (head_dim, kTile): coordinate-major, so that a tile is rotated and multiplied without a transposition.
+  const Element* keys(int64_t kv_head, int64_t tile) const {
+    return keys_.data() + (kv_head * n_tiles_ + tile) * head_dim_ * kTile;
+  }
+  // (kTile, value_stride), zero beyond head_dim.
+  const Element* values(int64_t kv_head, int64_t tile) const {
+    return values_.data() + (kv_head * n_tiles_ + tile) * kTile * value_stride_;
+  }
+
+ private:
+  int64_t n_kv_heads_ = 0;
+  int64_t head_dim_ = 0;
+  int64_t capacity_ = 0;
+  int64_t n_tiles_ = 0;
+  int64_t value_stride_ = 0;
+  AlignedBuffer<Element> keys_;
+  AlignedBuffer<Element> values_;
+};
+
+// Attention of rows [rotations.first_row(), + n_rows()), all keys up to each row being stored already.
+//   queries    (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
+//   row_scale  (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and temperature together
+//   out        (n_rows, n_heads, head_dim)
+// float: within 1e-5 of the double reference for logits up to 50 in size.
+template <typename Element>
+void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads, const float* queries,
+            std::span<const float> row_scale, float* out);
+
+// The SIMD targets compiled in that this machine can run, best first, by name; and a way to take one of them, for tests.
+// An empty name undoes the choice. Throws Error for a name that is not in the list.
+std::vector<std::string> attention_targets();
+void force_attention_target(const std::string& name);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_KERNELS_ATTENTION_H_

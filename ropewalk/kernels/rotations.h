@@ -1,0 +1,65 @@
+// Rotations: the tables of one plan, ready for attention. No scheme is known here.
+#ifndef ROPEWALK_KERNELS_ROTATIONS_H_
+#define ROPEWALK_KERNELS_ROTATIONS_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "ropewalk/kernels/rotation_table.h"
+#include "ropewalk/math/rotary.h"
+#include "ropewalk/math/rotation_plan.h"
+
+namespace ropewalk {
+
+// A pair that a branch hears, with its rows of cos and sin: the query's by i - first_row, the key's by j.
+struct HeardPair {
+  int64_t pair = 0;
+  const float* query_cos = nullptr;
+  const float* query_sin = nullptr;
+  const float* key_cos = nullptr;
+  const float* key_sin = nullptr;
+};
+
+// Everything about positions that attention needs for rows [first_row, first_row + n_rows) against the keys up to them.
+class Rotations {
+ public:
+  //   rotary           with a spectrum rule that gives all these rows one length, or Length::kToken
+  //   sequence_length  tokens of the whole sequence, >= first_row + n_rows
+  Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows, AngleMode mode);
+
+  Rotations(const Rotations&) = delete;
+  Rotations& operator=(const Rotations&) = delete;
+
+  int64_t first_row() const { return first_row_; }
+  int64_t n_rows() const { return n_rows_; }
+  const PairLayout& layout() const { return layout_; }
+  const RotationPlan& plan() const { return plan_; }
+
+  // The heard pairs of branch `b` of the plan.
+  const std::vector<HeardPair>& heard(size_t b) const { return heard_[b]; }
+
+  // The table of pairs of tokens that go by distance: distance d of pair c lies in row kDistanceMargin +
+  // (n_by_distance - 1 - d), so that keys in rising order read it in rising order; amplitude squared is in it.
+  const RotationTable& by_distance() const { return by_distance_; }
+  static constexpr int64_t kDistanceMargin = 64;
+
+ private:
+  class Builder;
+
+  int64_t first_row_;
+  int64_t n_rows_;
+  PairLayout layout_;
+  RotationPlan plan_;
+  std::deque<RotationTable> tables_;  // addresses stay
+  std::vector<std::vector<HeardPair>> heard_;
+  RotationTable by_distance_;
+};
+
+// The row ranges of [first_row, last_row) that one Rotations can serve: split where the spectrum's length changes.
+//   returns the starts, rising, first_row first
+std::vector<int64_t> rotation_spans(const SpectrumRule& rule, int64_t first_row, int64_t last_row);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_KERNELS_ROTATIONS_H_
