@@ -1,0 +1,60 @@
+// A decoder's weights and its forward pass; what every architecture offers the engine.
+#ifndef ROPEWALK_ENGINE_DECODER_H_
+#define ROPEWALK_ENGINE_DECODER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ropewalk/config/model_config.h"
+#include "ropewalk/engine/dense.h"
+#include "ropewalk/engine/positions.h"
+#include "ropewalk/formats/tensor_source.h"
+
+namespace ropewalk {
+
+// What a pass has read of a sequence: keys (unrotated) and values of every layer.
+class KvCache {
+ public:
+  virtual ~KvCache() = default;
+  virtual int64_t capacity() const = 0;  // tokens
+};
+
+// Called between layers with the share of the pass that is done, 0 to 1, rising.
+using Progress = std::function<void(double)>;
+
+// Rows of a sequence of `length` tokens that one pass computes.
+struct Pass {
+  std::span<const int32_t> ids;  // of the rows, (n_rows), each within the vocabulary
+  int64_t first_row = 0;         // rows before it are in the cache
+  int64_t length = 0;            // tokens of the whole sequence, >= first_row + n_rows
+  const Positions* positions = nullptr;
+  Progress progress = {};
+};
+
+// Immutable once loaded: any number of passes over different caches may run, one after the other.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+
+  virtual int64_t vocabulary() const = 0;
+  virtual std::unique_ptr<KvCache> make_cache(int64_t capacity) const = 0;
+
+  // Computes the rows, adds them to the cache, and returns their states after the last norm: (n_rows padded to whole
+  // Dense blocks, hidden). The same bits whatever the thread count.
+  //   cache  made by this decoder, with room for the rows
+  virtual AlignedBuffer<float> forward(const Pass& pass, KvCache& cache) const = 0;
+
+  // The output matrix, hidden to vocabulary.
+  virtual const Dense& output() const = 0;
+};
+
+// One family: loads weights of the architecture it is registered for.
+using LoadDecoder = std::unique_ptr<Decoder> (*)(const ModelConfig& config, const TensorSource& source,
+                                                 bool is_gguf, Precision precision);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_DECODER_H_

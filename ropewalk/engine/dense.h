@@ -1,0 +1,56 @@
+// Dense: y = x W^T with weights packed once. The one place that knows the matrix library.
+#ifndef ROPEWALK_ENGINE_DENSE_H_
+#define ROPEWALK_ENGINE_DENSE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "ropewalk/base/aligned_buffer.h"
+#include "ropewalk/base/half.h"
+#include "ropewalk/formats/tensor_source.h"
+
+namespace ropewalk {
+
+enum class Precision {
+  kF32,   // weights, activations and cache in float32
+  kBf16,  // weights, the activations that meet them, and the cache in bfloat16; sums in float32
+};
+
+// Memory of one thread, grown once and reused.
+struct DenseScratch {
+  AlignedBuffer<Bf16> rounded;       // activations of a block
+  AlignedBuffer<uint8_t> workspace;  // the library's own
+};
+
+class Dense {
+ public:
+  // Rows that one block of activations may have: callers hand over buffers of whole blocks.
+  static constexpr int64_t kBlockRows = 128;
+
+  // Reads and packs a weight matrix of shape {outputs, inputs}. Throws Error where the tensor is missing or has another
+  // shape or type, or where this CPU has no bf16 product.
+  Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs, Precision precision);
+  ~Dense();
+  Dense(Dense&&) noexcept;
+  Dense& operator=(Dense&&) noexcept;
+
+  int64_t inputs() const;
+  int64_t outputs() const;
+
+  // y = x W^T for up to kBlockRows rows, on the calling thread alone; call it inside a parallel region.
+  //   rows  0 < rows <= kBlockRows
+  //   x     (kBlockRows, inputs) of which `rows` count; the others may hold anything finite
+  //   y     (kBlockRows, outputs); rows past `rows` are overwritten with no meaning
+  void apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const;
+
+  // The same, the outputs shared between threads: for a few rows. Call it outside of parallel regions. The same bits.
+  void apply_wide(const float* x, int64_t rows, float* y) const;
+
+ private:
+  struct Packed;
+  std::unique_ptr<Packed> packed_;
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_DENSE_H_

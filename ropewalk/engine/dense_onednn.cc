@@ -1,0 +1,205 @@
+// Dense on oneDNN, 2.x (Debian 12) and 3.x (Debian 13).
+//
+// Every product runs on one thread, over fixed blocks of rows and outputs, so its bits do not depend on how many threads
+// share the blocks; primitives are made while OpenMP is told of one thread, so that the library plans for one.
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/engine/dense.h"
+
+namespace ropewalk {
+namespace {
+
+using dnnl::memory;
+
+constexpr int64_t kBlockOutputs = 768;  // columns of one packed block
+constexpr int64_t kFewestRows = 16;     // row counts are rounded up to a power of two from here: few primitives
+
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+// For as long as it lives, OpenMP offers the calling thread no helpers.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+dnnl::matmul::primitive_desc describe(const memory::desc& x, const memory::desc& w, const memory::desc& y) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu(), x, w, y, attributes};
+#else
+  return {dnnl::matmul::desc(x, w, y), attributes, cpu()};
+#endif
+}
+
+struct Product {
+  dnnl::matmul primitive;
+  memory::desc x;
+  memory::desc w;
+  memory::desc y;
+  memory::desc workspace;
+};
+
+memory::data_type type_of(Precision precision) {
+  return precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride, Precision precision) {
+  const OneThread guard;
+  const auto type = type_of(precision);
+  const auto describe_with = [&](const memory::desc& w, int64_t m) {
+    const memory::desc x({m, inputs}, type, memory::dims{inputs, 1});
+    const memory::desc y({m, columns}, memory::data_type::f32, memory::dims{y_stride, 1});
+    return describe(x, w, y);
+  };
+  // One packing serves every number of rows: the one that a full block would choose.
+  const memory::desc any({inputs, columns}, type, memory::format_tag::any);
+  const memory::desc packed = describe_with(any, Dense::kBlockRows).weights_desc();
+  const auto description = describe_with(packed, rows);
+  return {dnnl::matmul(description), description.src_desc(), packed, description.dst_desc(),
+          description.scratchpad_desc()};
+}
+
+// Layers of equal shape share their primitives.
+const Product& product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride, Precision precision) {
+  static std::mutex mutex;
+  static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, Precision>, Product> made;
+  const std::lock_guard lock(mutex);
+  const auto key = std::tuple(rows, inputs, columns, y_stride, precision);
+  const auto found = made.find(key);
+  if (found != made.end()) return found->second;
+  return made.emplace(key, make_product(rows, inputs, columns, y_stride, precision)).first->second;
+}
+
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(cpu());
+  return stream;
+}
+
+}  // namespace
+
+struct Dense::Packed {
+  struct Block {
+    int64_t first = 0;
+    int64_t columns = 0;
+    AlignedBuffer<uint8_t> weights;
+  };
+
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  Precision precision = Precision::kF32;
+  std::vector<Block> blocks;
+
+  void pack(const TensorSource& source, const TensorInfo& info, Block& block) const {
+    const auto count = static_cast<size_t>(block.columns * inputs);
+    AlignedBuffer<float> plain(count);
+    source.read_rows(info, static_cast<uint64_t>(block.first), static_cast<uint64_t>(block.columns), plain);
+    const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
+    block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
+    const memory::desc stored({inputs, block.columns}, memory::data_type::f32, memory::dims{1, inputs});
+    memory from(stored, cpu(), plain.data());
+    memory to(shape.w, cpu(), block.weights.data());
+    const OneThread guard;
+    dnnl::reorder(from, to).execute(thread_stream(), from, to);
+    thread_stream().wait();
+  }
+
+  // One block of outputs on the calling thread.
+  void multiply(const Block& block, const void* x, int64_t rows, float* y, DenseScratch& scratch) const {
+    const Product& shape = product(rows, inputs, block.columns, outputs, precision);
+    scratch.workspace.reserve(shape.workspace.get_size());
+    memory source(shape.x, cpu(), const_cast<void*>(x));
+    memory weights(shape.w, cpu(), const_cast<uint8_t*>(block.weights.data()));
+    memory target(shape.y, cpu(), y + block.first);
+    memory workspace(shape.workspace, cpu(), scratch.workspace.data());
+    dnnl::matmul(shape.primitive)
+        .execute(thread_stream(), {{DNNL_ARG_SRC, source},
+                                   {DNNL_ARG_WEIGHTS, weights},
+                                   {DNNL_ARG_DST, target},
+                                   {DNNL_ARG_SCRATCHPAD, workspace}});
+    thread_stream().wait();
+  }
+
+  // The activations as the product takes them.
+  const void* take(const float* x, int64_t rows, DenseScratch& scratch) const {
+    if (precision == Precision::kF32) return x;
+    const auto count = static_cast<size_t>(rows * inputs);
+    scratch.rounded.reserve(count);
+    for (size_t k = 0; k < count; ++k) scratch.rounded[k] = to_bf16(x[k]);
+    return scratch.rounded.data();
+  }
+};
+
+namespace {
+
+int64_t padded_rows(int64_t rows) {
+  return std::max(kFewestRows, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
+}
+
+}  // namespace
+
+Dense::Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs,
+             Precision precision)
+    : packed_(std::make_unique<Packed>()) {
+  const TensorInfo& info =
+      expect_tensor(source, tensor, {static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)});
+  packed_->inputs = inputs;
+  packed_->outputs = outputs;
+  packed_->precision = precision;
+  for (int64_t first = 0; first < outputs; first += kBlockOutputs) {
+    packed_->blocks.push_back({.first = first, .columns = std::min(kBlockOutputs, outputs - first), .weights = {}});
+  }
+  try {
+    for (Packed::Block& block : packed_->blocks) packed_->pack(source, info, block);
+  } catch (const dnnl::error& error) {
+    throw Error(tensor, "this CPU or its oneDNN has no product for it", error.what(),
+                precision == Precision::kBf16 ? "use --precision f32" : "");
+  }
+}
+
+Dense::~Dense() = default;
+Dense::Dense(Dense&&) noexcept = default;
+Dense& Dense::operator=(Dense&&) noexcept = default;
+
+int64_t Dense::inputs() const { return packed_->inputs; }
+int64_t Dense::outputs() const { return packed_->outputs; }
+
+void Dense::apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const {
+  const int64_t padded = padded_rows(rows);
+  const void* taken = packed_->take(x, padded, scratch);
+  for (const Packed::Block& block : packed_->blocks) packed_->multiply(block, taken, padded, y, scratch);
+}
+
+void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
+  const int64_t padded = padded_rows(rows);
+  DenseScratch shared;
+  const void* taken = packed_->take(x, padded, shared);
+#pragma omp parallel
+  {
+    DenseScratch own;
+#pragma omp for schedule(dynamic, 1)
+    for (size_t b = 0; b < packed_->blocks.size(); ++b) packed_->multiply(packed_->blocks[b], taken, padded, y, own);
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,132 @@
+#include "ropewalk/engine/model.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/engine/arch/llama.h"
+#include "ropewalk/engine/vocabulary.h"
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/formats/safetensors.h"
+#include "ropewalk/kernels/vector_ops.h"
+
+namespace ropewalk {
+namespace {
+
+ModelFile open_gguf(const std::string& path) {
+  ModelFile file;
+  file.is_gguf = true;
+  auto gguf = std::make_shared<GgufFile>(GgufFile::open(path));
+  file.config = read_gguf_config(*gguf);
+  if (gguf->metadata().contains("tokenizer.ggml.model")) {
+    file.tokenizer = make_tokenizer(read_vocabulary(gguf->metadata()));
+  } else {
+    file.no_tokenizer = path + " brings no tokenizer (tokenizer.ggml.model)";
+  }
+  file.tensors = std::move(gguf);
+  return file;
+}
+
+ModelFile open_directory(const std::filesystem::path& path) {
+  const std::string place = (path / "config.json").string();
+  ModelFile file;
+  file.config = read_hf_config(load_json(place), place);
+  file.tensors = std::make_shared<Safetensors>(Safetensors::open(path.string()));
+  file.no_tokenizer = "tokenizers of Hugging Face directories are not read";
+  return file;
+}
+
+void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
+  for (size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] < 0 || ids[t] >= vocabulary) {
+      throw Error("token " + std::to_string(t), "must be an id from 0 to " + std::to_string(vocabulary - 1),
+                  std::to_string(ids[t]));
+    }
+  }
+}
+
+}  // namespace
+
+ModelFile open_model(const std::string& path) {
+  return std::filesystem::is_directory(path) ? open_directory(path) : open_gguf(path);
+}
+
+Model Model::load(const std::string& path, Precision precision) { return Model(open_model(path), precision); }
+
+Model::Model(ModelFile file, Precision precision)
+    : file_(std::move(file)), decoder_(load_llama(file_.config, *file_.tensors, file_.is_gguf, precision)) {}
+
+const Tokenizer& Model::tokenizer() const {
+  if (file_.tokenizer == nullptr) throw Error(file_.tensors->name(), "no tokenizer", file_.no_tokenizer, "give token ids");
+  return *file_.tokenizer;
+}
+
+std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions& positions,
+                                  const Progress& progress) const {
+  if (ids.size() < 2) throw Error("token ids", "must be at least two", std::to_string(ids.size()));
+  const int64_t vocabulary = decoder_->vocabulary();
+  check_ids(ids, vocabulary);
+  const auto n = static_cast<int64_t>(ids.size());
+  const std::unique_ptr<KvCache> cache = decoder_->make_cache(n);
+  const Pass pass{.ids = ids, .first_row = 0, .length = n, .positions = &positions, .progress = progress};
+  const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
+
+  // Logits exist for one block of rows a thread at a time: all of them would be n * vocabulary floats.
+  std::vector<double> losses(ids.size() - 1);
+  const Dense& output = decoder_->output();
+#pragma omp parallel
+  {
+    DenseScratch scratch;
+    AlignedBuffer<float> logits(static_cast<size_t>(Dense::kBlockRows * vocabulary));
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t first = 0; first < n - 1; first += Dense::kBlockRows) {
+      const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
+      output.apply(states.data() + first * output.inputs(), count, logits.data(), scratch);
+      for (int64_t r = 0; r < count; ++r) {
+        const std::span<const float> row(logits.data() + r * vocabulary, static_cast<size_t>(vocabulary));
+        losses[first + r] = log_sum_exp(row) - row[ids[first + r + 1]];
+      }
+    }
+  }
+  return losses;
+}
+
+Sequence::Sequence(const Model& model, const Positions& positions, int64_t capacity)
+    : model_(model),
+      positions_(positions),
+      cache_(model.decoder().make_cache(capacity)),
+      logits_(static_cast<size_t>(Dense::kBlockRows * model.decoder().vocabulary())) {}
+
+std::span<const float> Sequence::append(std::span<const int32_t> ids) {
+  check_ids(ids, model_.decoder().vocabulary());
+  const auto before = static_cast<int64_t>(ids_.size());
+  const int64_t after = before + static_cast<int64_t>(ids.size());
+  if (ids.empty()) throw Error("token ids", "must be at least one", "none");
+  if (after > cache_->capacity()) {
+    throw Error("sequence", "must fit its capacity of " + std::to_string(cache_->capacity()) + " tokens",
+                std::to_string(after));
+  }
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  const int64_t first = first_stale_row(positions_, before, after);
+  const Pass pass{.ids = std::span<const int32_t>(ids_).subspan(static_cast<size_t>(first)),
+                  .first_row = first,
+                  .length = after,
+                  .positions = &positions_};
+  AlignedBuffer<float> states = model_.decoder().forward(pass, *cache_);
+  const Dense& output = model_.decoder().output();
+  const int64_t last = after - first - 1;
+  // The last row alone, at the head of a block of its own.
+  std::copy_n(states.data() + last * output.inputs(), output.inputs(), states.data());
+  output.apply_wide(states.data(), 1, logits_.data());
+  return {logits_.data(), static_cast<size_t>(output.outputs())};
+}
+
+int32_t greedy_choice(std::span<const float> logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,78 @@
+// Model: a file opened, its weights packed once, ready to be run under any positions.
+#ifndef ROPEWALK_ENGINE_MODEL_H_
+#define ROPEWALK_ENGINE_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ropewalk/config/model_config.h"
+#include "ropewalk/engine/decoder.h"
+#include "ropewalk/text/tokenizer.h"
+
+namespace ropewalk {
+
+// A model's description without its weights.
+struct ModelFile {
+  std::shared_ptr<const TensorSource> tensors;
+  ModelConfig config;
+  std::unique_ptr<Tokenizer> tokenizer;  // null where the file brings none that we read
+  std::string no_tokenizer;              // why it is null
+  bool is_gguf = false;
+};
+
+// Opens a GGUF file, or a Hugging Face directory with config.json and safetensors. Throws Error.
+ModelFile open_model(const std::string& path);
+
+class Model {
+ public:
+  // Opens the file and packs its weights. Throws Error.
+  static Model load(const std::string& path, Precision precision);
+  explicit Model(ModelFile file, Precision precision);
+
+  const ModelConfig& config() const { return file_.config; }
+  const Decoder& decoder() const { return *decoder_; }
+
+  // Throws Error where the file brings no tokenizer.
+  const Tokenizer& tokenizer() const;
+
+  // losses[t] = -ln p(ids[t + 1] | ids[0 .. t]) in nats, all in one pass: (ids.size() - 1). Nothing is refused for being
+  // longer than the model was trained at.
+  //   ids  at least two, each within the vocabulary; throws Error otherwise
+  std::vector<double> losses(std::span<const int32_t> ids, const Positions& positions, const Progress& progress = {}) const;
+
+ private:
+  ModelFile file_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+// One sequence that grows: its cache, and the logits after its last token.
+class Sequence {
+ public:
+  //   model, positions  must outlive it
+  //   capacity          most tokens it may ever hold
+  Sequence(const Model& model, const Positions& positions, int64_t capacity);
+
+  // Adds tokens and returns the logits after the last: (vocabulary). What a length-dependent scheme has made stale is
+  // computed anew, so equal tokens give equal logits whether they came at once or one by one.
+  // Throws Error where the tokens do not fit or are not in the vocabulary.
+  std::span<const float> append(std::span<const int32_t> ids);
+
+  const std::vector<int32_t>& ids() const { return ids_; }
+
+ private:
+  const Model& model_;
+  const Positions& positions_;
+  std::unique_ptr<KvCache> cache_;
+  std::vector<int32_t> ids_;
+  AlignedBuffer<float> logits_;
+};
+
+// The token of the largest logit; of equal ones the first.
+int32_t greedy_choice(std::span<const float> logits);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_MODEL_H_

@@ -1,0 +1,60 @@
+#include "ropewalk/engine/rotation_tables.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr double kMostKeptBytes = 1e9;
+
+// A guess from above of what one scheme's tables take: queries and keys, cos and sin, for every span.
+double table_bytes(const Rotary& rotary, const std::vector<int64_t>& starts, int64_t last_row) {
+  double rows = 0;
+  for (size_t k = 0; k < starts.size(); ++k) {
+    const int64_t end = k + 1 < starts.size() ? starts[k + 1] : last_row;
+    rows += static_cast<double>(2 * end - starts[k]);
+  }
+  return rows * static_cast<double>(rotary.layout.n_pairs()) * 2 * sizeof(float);
+}
+
+}  // namespace
+
+RotationTables::RotationTables(const Positions& positions, int64_t length, int64_t first_row, int64_t n_rows)
+    : positions_(positions), length_(length), first_row_(first_row), n_rows_(n_rows) {
+  for (const Rotary& rotary : positions.schemes) {
+    Kept kept;
+    kept.starts = rotation_spans(rotary.spectrum, first_row, first_row + n_rows);
+    kept.tables.resize(kept.starts.size());
+    kept.fits = kept.starts.size() == 1 || table_bytes(rotary, kept.starts, first_row + n_rows) < kMostKeptBytes;
+    kept_.push_back(std::move(kept));
+  }
+}
+
+std::unique_ptr<Rotations> RotationTables::make(size_t scheme, size_t index) const {
+  const std::vector<int64_t>& starts = kept_[scheme].starts;
+  const int64_t end = index + 1 < starts.size() ? starts[index + 1] : first_row_ + n_rows_;
+  return std::make_unique<Rotations>(positions_.schemes[scheme], length_, starts[index], end - starts[index],
+                                     positions_.angles);
+}
+
+const Rotations& RotationTables::span(size_t scheme, size_t index) {
+  Kept& kept = kept_[scheme];
+  if (!kept.fits) return *(current_ = make(scheme, index));
+  if (kept.tables[index] == nullptr) kept.tables[index] = make(scheme, index);
+  return *kept.tables[index];
+}
+
+std::vector<float> RotationTables::row_scale(size_t scheme) const {
+  const Rotary& rotary = positions_.schemes[scheme];
+  std::vector<float> scale;
+  scale.reserve(static_cast<size_t>(n_rows_));
+  int64_t seen = -1;
+  double multiplier = 1;
+  for (int64_t i = first_row_; i < first_row_ + n_rows_; ++i) {
+    const int64_t n = rotary.spectrum.length_for_row(i, length_);
+    if (n != seen) multiplier = rotary.spectrum.at(n).logit_multiplier;
+    seen = n;
+    scale.push_back(static_cast<float>(multiplier * rotary.temperature.at(i)));
+  }
+  return scale;
+}
+
+}  // namespace ropewalk
