@@ -1,0 +1,65 @@
+#include "cli/generate_command.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  SchemeOptions scheme;
+  std::string prompt;
+  int64_t count = 64;
+  bool json = false;
+};
+
+void run(const Options& options) {
+  const Model model = options.model.load();
+  const Tokenizer& tokenizer = model.tokenizer();
+  const Positions positions = options.scheme.positions(model.config());
+  std::vector<int32_t> ids = tokenizer.encode(options.prompt);
+  if (ids.empty()) throw Error("--prompt", "must give at least one token", "none");
+  const size_t n_prompt = ids.size();
+  Sequence sequence(model, positions, static_cast<int64_t>(ids.size()) + options.count);
+  std::vector<int32_t> next = ids;
+  if (!options.json) fmt::print("{}", tokenizer.decode(ids));
+  for (int64_t n = 0; n < options.count; ++n) {
+    const int32_t chosen = greedy_choice(sequence.append(next));
+    if (tokenizer.eos() == chosen || tokenizer.bos() == chosen) break;
+    ids.push_back(chosen);
+    next = {chosen};
+    if (options.json) continue;
+    fmt::print("{}", tokenizer.piece(chosen));
+    std::fflush(stdout);
+  }
+  if (!options.json) return fmt::print("\n");
+
+  fmt::print("{{\"tokens\": [");
+  for (size_t t = 0; t < ids.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", ids[t]);
+  fmt::print("], \"prompt_tokens\": {}}}\n", n_prompt);
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("generate", "Continue a prompt, always with the likeliest token, under any scheme");
+  options->model.add_to(*command);
+  options->scheme.add_to(*command);
+  command->add_option("-p,--prompt", options->prompt, "The text to continue")->required();
+  command->add_option("-n,--count", options->count, "Most tokens to add")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "{\"tokens\": [...], \"prompt_tokens\": N}");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk

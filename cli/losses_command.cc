@@ -1,0 +1,89 @@
+#include "cli/losses_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  SchemeOptions scheme;
+  std::string text;
+  std::string ids;
+  bool json = false;
+};
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+void print_json(std::span<const int32_t> tokens, std::span<const double> losses) {
+  fmt::print("{{\"tokens\": [");
+  for (size_t t = 0; t < tokens.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", tokens[t]);
+  fmt::print("], \"losses\": [");
+  for (size_t t = 0; t < losses.size(); ++t) fmt::print("{}{:.9g}", t == 0 ? "" : ", ", losses[t]);
+  fmt::print("]}}\n");
+}
+
+// One line per bucket of positions, marked where it lies beyond the trained length.
+void print_table(std::span<const double> losses, int64_t trained) {
+  constexpr size_t kBuckets = 8;
+  const size_t width = std::max<size_t>(1, (losses.size() + kBuckets - 1) / kBuckets);
+  fmt::print("{:>18}  {:>10}  {:>10}\n", "predicting from", "mean loss", "perplexity");
+  for (size_t first = 0; first < losses.size(); first += width) {
+    const auto bucket = losses.subspan(first, std::min(width, losses.size() - first));
+    const size_t last = first + bucket.size() - 1;
+    const bool beyond = trained > 0 && static_cast<int64_t>(last) >= trained;
+    fmt::print("{:>8} - {:>7}  {:>10.4f}  {:>10.3f}{}\n", first, last, mean(bucket), std::exp(mean(bucket)),
+               beyond ? "  beyond the trained length" : "");
+  }
+}
+
+void run(const Options& options) {
+  const Model model = options.model.load();
+  const std::vector<int32_t> ids =
+      options.ids.empty() ? model.tokenizer().encode(read_text(options.text)) : read_ids(options.ids);
+  const Positions positions = options.scheme.positions(model.config());
+  std::vector<double> losses;
+  {
+    ProgressLine line("losses");
+    losses = model.losses(ids, positions, [&](double done) { line.update(done); });
+  }
+  if (options.json) return print_json(ids, losses);
+
+  const int64_t trained = trained_length(model.config());
+  fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(), losses.size(),
+             options.scheme.scheme, trained);
+  if (options.ids.empty()) fmt::print("BOS: {}\n", model.tokenizer().adds_bos() ? "one, before the text" : "none");
+  print_table(losses, trained);
+  fmt::print("mean loss {:.5f} nats per token, perplexity {:.4f}\n", mean(losses), std::exp(mean(losses)));
+}
+
+}  // namespace
+
+void add_losses_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("losses", "Loss of every token of a text, in one pass, under any scheme");
+  options->model.add_to(*command);
+  options->scheme.add_to(*command);
+  CLI::Option_group* input = command->add_option_group("input");
+  input->add_option("--text", options->text, "A text file, tokenized as the model's file says; - is standard input");
+  input->add_option("--ids", options->ids, "A JSON array of token ids, taken as they are: no BOS is added");
+  input->require_option(1);
+  command->add_flag("--json", options->json, "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,126 @@
+#include "cli/map_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/math/rotary.h"
+#include "ropewalk/schemes/scheme_string.h"
+
+namespace ropewalk {
+namespace {
+
+struct Options {
+  std::string scheme;
+  int64_t n = 4096;
+  int64_t trained = 0;
+  double base = 10000;
+  int64_t rotary_dim = 128;
+  bool json = false;
+};
+
+// What the last query of n tokens sees at one distance.
+struct Row {
+  int64_t distance = 0;
+  bool seen = false;
+  double effective = 0;      // of the pairs that the map moves
+  int64_t heard = 0;         // pairs that are heard there
+};
+
+Row look(const Rotary& rotary, const Spectrum& spectrum, int64_t n, int64_t distance) {
+  const int64_t i = n - 1;
+  const int64_t j = i - distance;
+  Row row{.distance = distance, .seen = rotary.visibility.sees(i, j)};
+  if (!row.seen) return row;
+  row.effective = static_cast<double>(rotary.distance.at(rotary.visibility.standing(i, j), j));
+  for (const DoubleDouble& speed : spectrum.turns_per_token) {
+    row.heard += rotary.mask.past == PairMask::Past::kHeard || distance <= rotary.mask.last_heard(speed) ? 1 : 0;
+  }
+  return row;
+}
+
+// 0, 1, 2, 3, 5, 10, 20, 30, 50, ... and n - 1.
+std::vector<int64_t> round_distances(int64_t n) {
+  std::vector<int64_t> distances = {0};
+  for (int64_t decade = 1; decade < n; decade *= 10) {
+    for (const int64_t digit : {1, 2, 3, 5, 7}) {
+      if (digit * decade < n) distances.push_back(digit * decade);
+    }
+  }
+  if (distances.back() != n - 1) distances.push_back(n - 1);
+  return distances;
+}
+
+void print_json(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
+  nlohmann::ordered_json out;
+  out["scheme"] = parse_scheme(options.scheme).text();
+  out["query"] = options.n - 1;
+  for (const char* key : {"distance", "effective", "seen", "heard_pairs"}) out[key] = nlohmann::ordered_json::array();
+  for (int64_t d = 0; d < options.n; ++d) {
+    const Row row = look(rotary, spectrum, options.n, d);
+    out["distance"].push_back(d);
+    out["effective"].push_back(row.seen ? nlohmann::ordered_json(row.effective) : nlohmann::ordered_json(nullptr));
+    out["seen"].push_back(row.seen);
+    out["heard_pairs"].push_back(row.heard);
+  }
+  fmt::print("{}\n", out.dump());
+}
+
+void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
+  const PairRange& pairs = rotary.distance.pairs();
+  fmt::print("scheme {}; what query {} of {} tokens sees; {} pairs, base {}, trained length {}\n",
+             parse_scheme(options.scheme).text(), options.n - 1, options.n, spectrum.n_pairs(), options.base, rotary.source.trained_length);
+  if (pairs.first > 0 || pairs.last < spectrum.n_pairs() - 1) {
+    fmt::print("the map moves pairs {} to {}; the others see the true distance\n", pairs.first,
+               std::min(pairs.last, spectrum.n_pairs() - 1));
+  }
+  fmt::print("{:>12}  {:>14}  {:>12}\n", "distance", "effective", "heard pairs");
+  for (const int64_t d : round_distances(options.n)) {
+    const Row row = look(rotary, spectrum, options.n, d);
+    if (row.seen) {
+      fmt::print("{:>12}  {:>14.10g}  {:>12}\n", d, row.effective, row.heard);
+    } else {
+      fmt::print("{:>12}  {:>14}\n", d, "not seen");
+    }
+  }
+}
+
+void run(const Options& options) {
+  if (options.rotary_dim % 2 != 0) throw Error("--rotary-dim", "must be even", std::to_string(options.rotary_dim));
+  const FrequencySource source{.base = options.base,
+                               .frequency_dim = options.rotary_dim,
+                               .trained_length = options.trained > 0 ? options.trained : options.n};
+  const PairLayout layout{.head_dim = options.rotary_dim, .rotary_dim = options.rotary_dim};
+  const Rotary rotary = apply_scheme(options.scheme, plain_rotary(source, layout));
+  const Spectrum spectrum = rotary.spectrum.at(options.n);
+  if (options.json) return print_json(options, rotary, spectrum);
+  print_table(options, rotary, spectrum);
+}
+
+}  // namespace
+
+void add_map_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("map", "The distances that a scheme lets the rotation see");
+  command->add_option("SCHEME", options->scheme, "part[+part...], part = name[,key=value...]; see docs/schemes.md")->required();
+  command->add_option("-n,--n", options->n, "Tokens; the last one is the query")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--trained-length", options->trained, "L, which some schemes refer to; n where not given")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  command->add_option("--base", options->base, "Base of the spectrum (rope_theta)")
+      ->check(CLI::Range(1e-3, 1e18))
+      ->capture_default_str();
+  command->add_option("--rotary-dim", options->rotary_dim, "Rotated coordinates of a head")
+      ->check(CLI::Range(2, 65536))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Every distance from 0 to n - 1");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,88 @@
+#include "cli/model_options.h"
+
+#include <omp.h>
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/formats/json_file.h"
+
+namespace ropewalk {
+namespace {
+
+LayerScheme read_layer_scheme(const std::string& text) {
+  const char* const rule = "must read FIRST:LAST=SCHEME";
+  const size_t colon = text.find(':');
+  const size_t equals = text.find('=');
+  if (colon == std::string::npos || equals == std::string::npos || colon > equals) {
+    throw Error("--layer-scheme", rule, text);
+  }
+  LayerScheme change{.scheme = text.substr(equals + 1)};
+  const auto read = [&](size_t from, size_t to, size_t& out) {
+    const auto result = std::from_chars(text.data() + from, text.data() + to, out);
+    if (result.ec != std::errc() || result.ptr != text.data() + to) throw Error("--layer-scheme", rule, text);
+  };
+  read(0, colon, change.first);
+  read(colon + 1, equals, change.last);
+  return change;
+}
+
+}  // namespace
+
+void ModelOptions::add_to(CLI::App& command) {
+  command.add_option("MODEL", path, "A GGUF file, or a Hugging Face directory")->required();
+  command.add_option("--precision", precision, "Of weights, products and cache")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command.add_option("--threads", threads, "Threads; the answer does not depend on it")->check(CLI::Range(1, 1024));
+}
+
+Model ModelOptions::load() const {
+  if (threads > 0) omp_set_num_threads(threads);
+  return Model::load(path, precision == "bf16" ? Precision::kBf16 : Precision::kF32);
+}
+
+void SchemeOptions::add_to(CLI::App& command) {
+  command.add_option("--scheme", scheme, "part[+part...], part = name[,key=value...]; see docs/schemes.md")
+      ->capture_default_str();
+  command.add_option("--layer-scheme", layer_schemes,
+                     "FIRST:LAST=SCHEME: another scheme on these layers (from 0, both included), laid on the first; repeatable");
+  command.add_option("--angles", angles, "float32 reproduces what ggml and transformers compute; for comparing only")
+      ->check(CLI::IsMember({"exact", "float32"}))
+      ->capture_default_str();
+}
+
+Positions SchemeOptions::positions(const ModelConfig& config) const {
+  std::vector<LayerScheme> changes = {{.scheme = scheme}};
+  for (const std::string& text : layer_schemes) changes.push_back(read_layer_scheme(text));
+  return make_positions(config, changes, angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
+}
+
+std::string read_text(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.good() && !stream.eof()) throw Error(path, "cannot be read");
+  return text;
+}
+
+std::vector<int32_t> read_ids(const std::string& path) {
+  const nlohmann::ordered_json json = load_json(path);
+  if (!json.is_array()) throw Error(path, "must be a JSON array of token ids", json.type_name());
+  std::vector<int32_t> ids;
+  ids.reserve(json.size());
+  for (const auto& id : json) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > std::numeric_limits<int32_t>::max()) {
+      throw Error(path + ", entry " + std::to_string(ids.size()), "must be a token id", id.dump().substr(0, 40));
+    }
+    ids.push_back(id.get<int32_t>());
+  }
+  return ids;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,41 @@
+// The options that every command running a model shares.
+#ifndef ROPEWALK_CLI_MODEL_OPTIONS_H_
+#define ROPEWALK_CLI_MODEL_OPTIONS_H_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ropewalk/engine/model.h"
+
+namespace ropewalk {
+
+struct ModelOptions {
+  std::string path;
+  std::string precision = "f32";
+  int threads = 0;  // 0: as many as the machine offers
+
+  void add_to(CLI::App& command);
+  // Sets the thread count and packs the weights. Throws Error.
+  Model load() const;
+};
+
+struct SchemeOptions {
+  std::string scheme = "declared";
+  std::vector<std::string> layer_schemes;  // "FIRST:LAST=SCHEME"
+  std::string angles = "exact";
+
+  void add_to(CLI::App& command);
+  Positions positions(const ModelConfig& config) const;
+};
+
+// The whole file, bytes as they are. "-" is standard input. Throws Error.
+std::string read_text(const std::string& path);
+
+// A JSON array of token ids, taken as it is. Throws Error.
+std::vector<int32_t> read_ids(const std::string& path);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CLI_MODEL_OPTIONS_H_
