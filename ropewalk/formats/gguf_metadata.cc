@@ -113,7 +113,7 @@ std::optional<std::vector<int32_t>> convert_integers(const GgufValue& value) {
     Stored stored;
     std::memcpy(&stored, value.elements.data() + i * sizeof(Stored), sizeof(Stored));
     if (!std::in_range<int32_t>(stored)) return std::nullopt;
-    out[i] = static_cast<int32_t>(stored);
+    out[i] = static_cast<int32_t>(stored);  // NOLINT(bugprone-signed-char-misuse): i8 is a number
   }
   return out;
 }

@@ -149,13 +149,13 @@ void decode_q5_1(const uint8_t* block, float* out) {
 // bytes, 2 and 3 the high ones; strip s takes bits 2s and 2s + 1 of its 32 upper bytes.
 void decode_q6_k(const uint8_t* block, float* out) {
   const float scale = half_at(block + 208);
-  for (int half = 0; half < 2; ++half) {
+  for (size_t half = 0; half < 2; ++half) {
     const uint8_t* const low = block + 64 * half;
     const uint8_t* const upper = block + 128 + 32 * half;
     const uint8_t* const scales = block + 192 + 8 * half;
-    for (int group = 0; group < 8; ++group) {
-      const int strip = group / 2;
-      const int column = 16 * (group % 2);
+    for (size_t group = 0; group < 8; ++group) {
+      const size_t strip = group / 2;
+      const size_t column = 16 * (group % 2);
       const uint8_t* const nibbles = low + 32 * (strip % 2) + column;
       const uint8_t* const upper_bits = upper + column;
       const int nibble_shift = strip < 2 ? 0 : 4;
