@@ -32,6 +32,10 @@ struct DeclaredField {
   std::string from;  // the key, or the reason
 };
 
+// Far above every known model. More is refused, so that no file decides how much memory is taken.
+inline constexpr int64_t kMaxLayers = 4096;
+inline constexpr int64_t kMaxHeadDim = 8192;
+
 // Sizes of a decoder of the Llama family.
 struct ModelShape {
   int64_t n_layers = 0;

@@ -1,0 +1,53 @@
+#include "ropewalk/config/declared_rotary.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "ropewalk/schemes/scheme_string.h"
+
+namespace ropewalk {
+namespace {
+
+bool is_plain_scheme(const FrequencyDeclaration& declaration) {
+  return declaration.amplitude == 1 &&
+         std::all_of(declaration.divisors.begin(), declaration.divisors.end(),
+                     [](double divisor) { return divisor == 1; });
+}
+
+Spectrum modified(Spectrum spectrum, const FrequencyDeclaration& declaration) {
+  if (!declaration.divisors.empty()) {
+    assert(declaration.divisors.size() == spectrum.turns_per_token.size());
+    for (size_t pair = 0; pair < declaration.divisors.size(); ++pair) {
+      spectrum.turns_per_token[pair] /= declaration.divisors[pair];
+    }
+    spectrum.base = 0;  // no geometric progression any more
+    spectrum.frequency_dim = 0;
+  }
+  spectrum.amplitude *= declaration.amplitude;
+  return spectrum;
+}
+
+}  // namespace
+
+Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
+                    const FrequencyDeclaration& declaration) {
+  validate(layout);
+  Rotary rotary = apply_scheme(declaration.scheme, plain_rotary(source, layout));
+  if (is_plain_scheme(declaration)) return rotary;
+  const SpectrumRule rule = rotary.spectrum;
+  rotary.spectrum =
+      rule.length() == SpectrumRule::Length::kFixed
+          ? SpectrumRule(modified(rule.at(1), declaration))
+          : SpectrumRule(
+                rule.length(),
+                [rule, declaration](int64_t n) { return modified(rule.at(n), declaration); },
+                rule.block());
+  return rotary;
+}
+
+std::string scheme_text(const FrequencyDeclaration& declaration) {
+  return is_plain_scheme(declaration) ? parse_scheme(declaration.scheme).text() : std::string();
+}
+
+}  // namespace ropewalk

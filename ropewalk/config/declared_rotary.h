@@ -1,0 +1,38 @@
+// What both readers end with: a Rotary from what a file says of its frequencies.
+#ifndef ROPEWALK_CONFIG_DECLARED_ROTARY_H_
+#define ROPEWALK_CONFIG_DECLARED_ROTARY_H_
+
+#include <string>
+#include <vector>
+
+#include "ropewalk/config/model_config.h"
+#include "ropewalk/math/rotary.h"
+
+namespace ropewalk {
+
+// The rotary positions of a file, with what goes into its ModelConfig beside them.
+struct DeclaredRope {
+  Rotary rotary;
+  std::string scheme;  // as ModelConfig has it
+  std::vector<DeclaredField> fields;
+  std::vector<std::string> notes;
+};
+
+// Frequencies as declared: a scheme string over the file's own source, then what none can say.
+struct FrequencyDeclaration {
+  std::string scheme = "rope";
+  std::vector<double> divisors;  // of the scheme's frequencies, each > 0; (n_pairs), or empty
+  double amplitude = 1;          // multiplies the scheme's amplitude, > 0
+};
+
+// Throws Error where source, layout and scheme do not fit.
+//   divisors  (layout.n_pairs()), or empty
+Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
+                    const FrequencyDeclaration& declaration);
+
+// The declaration as a canonical scheme string; empty where divisors or amplitude are left over.
+std::string scheme_text(const FrequencyDeclaration& declaration);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CONFIG_DECLARED_ROTARY_H_
