@@ -1,0 +1,278 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ropewalk/config/test_support.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/schemes/scheme_string.h"
+
+namespace ropewalk {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Json = nlohmann::ordered_json;
+
+// Four pairs.
+Json small_config() {
+  return Json::parse(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 32,
+                         "num_attention_heads": 4, "num_key_value_heads": 2,
+                         "intermediate_size": 24, "vocab_size": 272,
+                         "max_position_embeddings": 4096, "rope_theta": 10000.0})");
+}
+
+Json with(const std::string& key, const char* value) {
+  Json config = small_config();
+  config[key] = Json::parse(value);
+  return config;
+}
+
+ModelConfig positions(const Json& config) { return read_hf_positions(config, "config.json"); }
+
+std::string refusal(const Json& config) {
+  return message_of([&] { positions(config); });
+}
+
+std::string refusal_to_run(const Json& config) {
+  return message_of([&] { read_hf_config(config, "config.json"); });
+}
+
+TEST(HfConfig, ReadsAFileThatOthersWrote) {
+  const std::string path = fixture("tiny_llama_hf/config.json");
+  const ModelConfig config = read_hf_config(load_json(path), path);
+  EXPECT_EQ(config.shape.n_layers, 2);
+  EXPECT_EQ(config.shape.head_dim, 8);
+  EXPECT_EQ(config.shape.n_kv_heads, 2);
+  EXPECT_EQ(config.shape.norm_epsilon, 1e-5);
+  EXPECT_TRUE(config.shape.tied_output);
+  EXPECT_EQ(config.scheme, "rope");
+  EXPECT_EQ(config.layers.at(1)->layout.strip(), "01230123");
+  EXPECT_THAT(config.notes, IsEmpty());
+}
+
+TEST(HfConfig, DeclaresWhatTheGgufOfTheSameModelDeclares) {
+  const GgufFile file = GgufFile::open(fixture("tiny_llama.gguf"));
+  const ModelConfig gguf = read_gguf_config(file);
+  const std::string path = fixture("tiny_llama_hf/config.json");
+  const ModelConfig config = read_hf_config(load_json(path), path);
+  EXPECT_EQ(spectrum_at(gguf, 1).inv_freq(), spectrum_at(config, 1).inv_freq());
+  EXPECT_EQ(trained_length(gguf), trained_length(config));
+}
+
+TEST(HfConfig, FamilyDefaults) {
+  Json config = small_config();
+  for (const char* key : {"num_key_value_heads", "rope_theta", "max_position_embeddings"}) {
+    config.erase(key);
+  }
+  const ModelConfig read = positions(config);
+  EXPECT_EQ(read.shape.n_kv_heads, 4);
+  EXPECT_EQ(read.layers[0]->source.base.hi, 10000);
+  EXPECT_EQ(trained_length(read), 2048);
+  EXPECT_EQ(read.shape.norm_epsilon, 1e-6);
+  EXPECT_FALSE(read.shape.tied_output);
+  EXPECT_EQ(find_field(read, "base")->provenance, Provenance::kFamilyDefault);
+}
+
+TEST(HfConfig, HeadDimIsReadBeforeItIsDerived) {
+  EXPECT_EQ(positions(with("head_dim", "16")).shape.head_dim, 16);
+  EXPECT_EQ(positions(with("head_dim", "null")).shape.head_dim, 8);
+  EXPECT_THAT(refusal(with("head_dim", "7")), HasSubstr("head_dim: must be even"));
+}
+
+TEST(HfConfig, SchemesOfTypes) {
+  const struct {
+    const char* block;
+    const char* scheme;
+  } cases[] = {
+      {R"({"rope_type": "default"})", "rope"},
+      {R"({"type": "linear", "factor": 4})", "linear,factor=4"},
+      {R"({"rope_type": "dynamic", "factor": 2.0})", "dynamic_ntk,factor=2,block=all"},
+      {R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+           "original_max_position_embeddings": 1024})",
+       "llama3,factor=8,low=1,high=4,original=1024"},
+      {R"({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024})",
+       "yarn,factor=4,original=1024"},
+      {R"({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024, "beta_fast": 16,
+           "beta_slow": 2, "truncate": false, "attention_factor": 1.5})",
+       "yarn,factor=4,beta_fast=16,beta_slow=2,truncate=false,attention_factor=1.5,original=1024"},
+      {R"({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024, "mscale": 1.0,
+           "mscale_all_dim": 0.5, "attention_factor": null})",
+       "yarn,factor=4,mscale=1,mscale_all_dim=0.5,original=1024"},
+      {R"({"type": "su", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4],
+           "original_max_position_embeddings": 1024, "attention_factor": 1.25})",
+       "longrope,long=1:2:3:4,short=1:1:1:1,amplitude=1.25"},
+  };
+  for (const auto& [block, scheme] : cases) {
+    SCOPED_TRACE(block);
+    const ModelConfig legacy = positions(with("rope_scaling", block));
+    EXPECT_EQ(legacy.scheme, scheme);
+    const ModelConfig modern = positions(with("rope_parameters", block));
+    EXPECT_EQ(modern.scheme, scheme);
+    const Rotary& declared = legacy.layers[0].value();
+    const Rotary plain = plain_rotary(declared.source, declared.layout);
+    for (const int64_t n : {1, 4096, 9000}) {
+      EXPECT_EQ(apply_scheme(scheme, plain).spectrum.at(n).inv_freq(),
+                declared.spectrum.at(n).inv_freq());
+    }
+  }
+}
+
+TEST(HfConfig, TrainedLength) {
+  const std::string tail = R"("factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                              "original_max_position_embeddings": 1024})";
+  const auto length = [&](const std::string& type) {
+    const std::string block = R"({"rope_type": ")" + type + R"(", )" + tail;
+    return trained_length(positions(with("rope_scaling", block.c_str())));
+  };
+  EXPECT_EQ(length("yarn"), 1024);
+  EXPECT_EQ(length("llama3"), 4096);
+  EXPECT_EQ(length("linear"), 4096);
+  EXPECT_EQ(length("dynamic"), 4096);
+}
+
+TEST(HfConfig, DynamicGrowsAboveTheTrainedLength) {
+  const ModelConfig config = positions(with("rope_scaling", R"({"type": "dynamic", "factor": 2})"));
+  EXPECT_EQ(spectrum_at(config, 1).inv_freq(), spectrum_at(config, 4096).inv_freq());
+  EXPECT_LT(spectrum_at(config, 4097).inv_freq().back(),
+            spectrum_at(config, 4096).inv_freq().back());
+}
+
+TEST(HfConfig, LongRopeAmplitudeFromLengths) {
+  const ModelConfig config =
+      positions(with("rope_scaling", R"({"type": "longrope", "short_factor": [1, 1, 1, 1],
+                          "long_factor": [1, 2, 3, 4], "original_max_position_embeddings": 1024})"));
+  EXPECT_NEAR(spectrum_at(config, 1).amplitude, std::sqrt(1 + std::log(4.0) / std::log(1024.0)),
+              1e-15);
+  EXPECT_EQ(find_field(config, "amplitude")->provenance, Provenance::kDerived);
+}
+
+TEST(HfConfig, OriginalLengthOfTheTopLevel) {
+  Json config = with("rope_scaling", R"({"type": "yarn", "factor": 4.0})");
+  config["original_max_position_embeddings"] = 512;
+  EXPECT_EQ(positions(config).scheme, "yarn,factor=4,original=512");
+  config["rope_scaling"]["original_max_position_embeddings"] = 512;
+  EXPECT_EQ(positions(config).scheme, "yarn,factor=4,original=512");
+  config["rope_scaling"]["original_max_position_embeddings"] = 1024;
+  EXPECT_THAT(refusal(config), HasSubstr("original_max_position_embeddings: must agree"));
+}
+
+TEST(HfConfig, TypeSpellings) {
+  const auto block = [](const char* text) { return with("rope_scaling", text); };
+  EXPECT_EQ(positions(block(R"({"type": "linear", "rope_type": "linear", "factor": 2})")).scheme,
+            "linear,factor=2");
+  EXPECT_THAT(refusal(block(R"({"type": "linear", "rope_type": "dynamic", "factor": 2})")),
+              HasSubstr("rope_scaling.rope_type: must agree with rope_scaling.type linear"));
+  EXPECT_THAT(refusal(block(R"({"type": "foo"})")),
+              HasSubstr("must be one of default, linear, dynamic, yarn, llama3, longrope"));
+  EXPECT_EQ(positions(block(R"({"type": null})")).scheme, "rope");
+  EXPECT_EQ(positions(block(R"({"type": "none"})")).scheme, "rope");
+}
+
+TEST(HfConfig, BothFormsMustAgree) {
+  Json config = with("rope_scaling", R"({"type": "linear", "factor": 2.0})");
+  config["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 2}, {"rope_theta", 10000.0}};
+  EXPECT_EQ(positions(config).scheme, "linear,factor=2");
+  config["rope_parameters"]["rope_theta"] = 5000.0;
+  EXPECT_THAT(refusal(config), HasSubstr("rope_theta"));
+  config["rope_parameters"] = {{"rope_type", "default"}};
+  EXPECT_THAT(refusal(config), HasSubstr("rope_scaling: must say the same as rope_parameters"));
+}
+
+TEST(HfConfig, BaseInsideTheBlock) {
+  Json config = with("rope_parameters", R"({"rope_type": "default", "rope_theta": 500000.0})");
+  EXPECT_THAT(refusal(config), HasSubstr("rope_theta: must agree"));
+  config.erase("rope_theta");
+  const ModelConfig read = positions(config);
+  EXPECT_EQ(read.layers[0]->source.base.hi, 500000);
+  EXPECT_EQ(find_field(read, "base")->from, "rope_parameters.rope_theta");
+  config["rope_parameters"].erase("rope_type");
+  EXPECT_EQ(positions(config).scheme, "rope");
+}
+
+TEST(HfConfig, PartOfAHead) {
+  const ModelConfig config = positions(with("partial_rotary_factor", "0.5"));
+  EXPECT_EQ(config.layers[0]->layout.strip(), "0101----");
+  EXPECT_THAT(refusal(with("partial_rotary_factor", "1.5")), HasSubstr("partial_rotary_factor"));
+}
+
+TEST(HfConfig, WindowOfMistral) {
+  Json config = small_config();
+  config["model_type"] = "mistral";
+  EXPECT_EQ(positions(config).layers[0]->visibility.window, 4096);
+  EXPECT_EQ(find_field(positions(config), "window")->provenance, Provenance::kFamilyDefault);
+  config["sliding_window"] = 128;
+  EXPECT_EQ(positions(config).scheme, "rope+window,size=128");
+  config["sliding_window"] = nullptr;
+  EXPECT_EQ(positions(config).layers[0]->visibility.window, kUnbounded);
+  // Llama's code does not look at the key.
+  const ModelConfig llama = positions(with("sliding_window", "128"));
+  EXPECT_EQ(llama.layers[0]->visibility.window, kUnbounded);
+  EXPECT_TRUE(notes_mention(llama, "sliding_window = 128 is not used"));
+}
+
+TEST(HfConfig, SwitchedWindow) {
+  Json config = small_config();
+  config["model_type"] = "qwen2";
+  config["sliding_window"] = 128;
+  config["use_sliding_window"] = false;
+  EXPECT_EQ(positions(config).layers[0]->visibility.window, kUnbounded);
+  config["use_sliding_window"] = true;
+  EXPECT_THAT(refusal(config), HasSubstr("use_sliding_window"));
+}
+
+TEST(HfConfig, KeysNobodyUsesAreNamed) {
+  Json config = with("rope_scaling", R"({"type": "linear", "factor": 2, "beta_fast": 32})");
+  config["rotary_scaling"] = 4;
+  config["max_sequence_length"] = 16384;
+  const ModelConfig read = positions(config);
+  EXPECT_TRUE(notes_mention(read, "rope_scaling.beta_fast = 32 is not used"));
+  EXPECT_TRUE(notes_mention(read, "rotary_scaling = 4 is not used"));
+  EXPECT_TRUE(notes_mention(read, "max_sequence_length = 16384 is not used"));
+}
+
+TEST(HfConfig, ImpliedFactorIsNoted) {
+  const ModelConfig config = positions(
+      with("rope_scaling",
+           R"({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048})"));
+  EXPECT_EQ(config.scheme, "yarn,factor=4,original=2048");
+  EXPECT_TRUE(notes_mention(config, "is 4, but max_position_embeddings / original_length is 2"));
+}
+
+TEST(HfConfig, WhatDoesNotRunIsRefusedByName) {
+  EXPECT_EQ(read_hf_config(small_config(), "config.json").layers.size(), 2U);
+  EXPECT_THAT(refusal_to_run(with("hidden_act", "\"gelu\"")), HasSubstr("hidden_act"));
+  EXPECT_THAT(refusal_to_run(with("attention_bias", "true")), HasSubstr("attention_bias"));
+  EXPECT_THAT(refusal_to_run(with("mlp_bias", "true")), HasSubstr("mlp_bias"));
+  EXPECT_THAT(refusal_to_run(with("model_type", "\"qwen2\"")), HasSubstr("model_type"));
+  EXPECT_THAT(refusal(with("model_type", "\"gemma3\"")), HasSubstr("model_type"));
+  Json config = small_config();
+  config.erase("intermediate_size");
+  EXPECT_THAT(refusal_to_run(config), HasSubstr("intermediate_size: must be present"));
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("must hold a JSON object"));
+}
+
+TEST(HfConfig, WrongTypesAreRefused) {
+  EXPECT_THAT(refusal(with("num_attention_heads", "4.0")), HasSubstr("must be an integer"));
+  EXPECT_THAT(refusal(with("num_hidden_layers", "9007199254740992")),
+              HasSubstr("num_hidden_layers"));
+  EXPECT_THAT(refusal(with("head_dim", "9007199254740992")), HasSubstr("head_dim"));
+  EXPECT_THAT(refusal(with("max_position_embeddings", "1e30")), HasSubstr("must be an integer"));
+  EXPECT_THAT(refusal(with("rope_theta", "\"10000\"")), HasSubstr("must be a number"));
+  EXPECT_THAT(refusal(with("rope_theta", "true")), HasSubstr("must be a number"));
+  EXPECT_THAT(refusal(with("rope_scaling", "\"dynamic\"")),
+              HasSubstr("rope_scaling: must be an object"));
+  EXPECT_THAT(refusal(with("layer_types", "[\"full_attention\"]")), HasSubstr("layer_types"));
+}
+
+TEST(HfConfig, SwappedBetasAreRefused) {
+  EXPECT_THAT(refusal(with("rope_scaling", R"({"type": "yarn", "factor": 4, "beta_fast": 1,
+                          "beta_slow": 32, "original_max_position_embeddings": 1024})")),
+              HasSubstr("are the two swapped?"));
+}
+
+}  // namespace
+}  // namespace ropewalk
