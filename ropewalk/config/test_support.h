@@ -1,0 +1,119 @@
+// What the tests of this folder share: GGUF files built in memory, and messages of errors.
+#ifndef ROPEWALK_CONFIG_TEST_SUPPORT_H_
+#define ROPEWALK_CONFIG_TEST_SUPPORT_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ropewalk/config/model_config.h"
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/test_support.h"
+
+namespace ropewalk {
+
+// A GGUF file of f32, u32, bool and string keys and of f32 vectors.
+class GgufBuilder {
+ public:
+  using Value = std::variant<float, uint32_t, bool, std::string>;
+
+  // Sets the key, or replaces its value.
+  GgufBuilder& set(const std::string& key, Value value) {
+    const auto found = std::ranges::find(keys_, key, &std::pair<std::string, Value>::first);
+    if (found == keys_.end()) {
+      keys_.emplace_back(key, std::move(value));
+    } else {
+      found->second = std::move(value);
+    }
+    return *this;
+  }
+  GgufBuilder& remove(const std::string& key) {
+    std::erase_if(keys_, [&](const auto& entry) { return entry.first == key; });
+    return *this;
+  }
+  GgufBuilder& tensor(const std::string& name, std::vector<float> values) {
+    tensors_.emplace_back(name, std::move(values));
+    return *this;
+  }
+
+  ModelConfig positions() const { return read(read_gguf_positions); }
+  ModelConfig config() const { return read(read_gguf_config); }
+
+ private:
+  static constexpr size_t kAlignment = 32;
+
+  template <typename Reader>
+  ModelConfig read(Reader reader) const {
+    const std::string bytes = file();
+    return reader(GgufFile::parse(as_bytes(bytes), "test.gguf"));
+  }
+
+  std::string file() const {
+    ByteWriter out;
+    out.put_raw("GGUF").put<uint32_t>(3).put<uint64_t>(tensors_.size()).put<uint64_t>(keys_.size());
+    for (const auto& [key, value] : keys_) {
+      out.put_string(key);
+      if (const auto* number = std::get_if<float>(&value)) {
+        out.put<uint32_t>(6).put(*number);
+      } else if (const auto* size = std::get_if<uint32_t>(&value)) {
+        out.put<uint32_t>(4).put(*size);
+      } else if (const auto* flag = std::get_if<bool>(&value)) {
+        out.put<uint32_t>(7).put<uint8_t>(*flag ? 1 : 0);
+      } else {
+        out.put<uint32_t>(8).put_string(std::get<std::string>(value));
+      }
+    }
+    uint64_t offset = 0;
+    for (const auto& [name, values] : tensors_) {
+      out.put_string(name).put<uint32_t>(1).put<uint64_t>(values.size());
+      out.put<uint32_t>(0).put<uint64_t>(offset);
+      offset += (values.size() * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    out.pad_to(kAlignment);
+    for (const auto& [name, values] : tensors_) {
+      for (const float value : values) out.put(value);
+      out.pad_to(kAlignment);
+    }
+    return out.text();
+  }
+
+  std::vector<std::pair<std::string, Value>> keys_;
+  std::vector<std::pair<std::string, std::vector<float>>> tensors_;
+};
+
+// The sizes that any rotary file has; heads of 128.
+inline GgufBuilder plain_gguf(const std::string& architecture = "llama") {
+  GgufBuilder builder;
+  builder.set("general.architecture", architecture)
+      .set(architecture + ".block_count", uint32_t{2})
+      .set(architecture + ".context_length", uint32_t{4096})
+      .set(architecture + ".embedding_length", uint32_t{4096})
+      .set(architecture + ".attention.head_count", uint32_t{32});
+  return builder;
+}
+
+// Null where there is no such field.
+inline const DeclaredField* find_field(const ModelConfig& config, const std::string& name) {
+  const auto found = std::ranges::find(config.fields, name, &DeclaredField::name);
+  return found == config.fields.end() ? nullptr : &*found;
+}
+
+inline bool notes_mention(const ModelConfig& config, const std::string& text) {
+  return std::ranges::any_of(
+      config.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+// The spectrum of the first layer, which must be rotary, in a sequence of n tokens.
+inline Spectrum spectrum_at(const ModelConfig& config, int64_t n) {
+  return config.layers.at(0).value().spectrum.at(n);
+}
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CONFIG_TEST_SUPPORT_H_
