@@ -69,7 +69,7 @@ def logarithms(rng):
 
 
 def exponentials(rng):
-    arguments = [split(mpf(rng.uniform(-690, 690)) * (1 + mpf(2) ** -70)) for _ in range(40)]
+    arguments = [split(mpf(rng.uniform(-670, 700)) * (1 + mpf(2) ** -70)) for _ in range(40)]
     arguments += [split(mpf(rng.uniform(-1, 1)) * (1 + mpf(2) ** -70)) for _ in range(30)]
     arguments += [split(mpf(sign) * mpf(2) ** -k) for k in range(0, 110, 10) for sign in (1, -1)]
     return [{"x": exact(x), "exp": decimal(mp.exp(value(x)))} for x in arguments]

@@ -54,7 +54,7 @@ bool is_finite(DoubleDouble x);
 // Right to 2^-100 relative (log near 1: relative too). x > 0 for log, x >= 0 for sqrt; NaN otherwise.
 DoubleDouble sqrt(DoubleDouble x);
 DoubleDouble log(DoubleDouble x);
-DoubleDouble exp(DoubleDouble x);  // overflows to infinity, underflows towards 0, as double does
+DoubleDouble exp(DoubleDouble x);  // overflows to infinity; below 2^-968 the low part underflows, then all
 
 // base^exponent for base > 0, to 2^-100 relative while |exponent * log(base)| <= 64.
 // pow(x, 0) and pow(1, y) are exactly 1; pow(x, 1) is exactly x.

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "ropewalk/math/error_free.h"
-#include "ropewalk/math/triple_double.h"
 
 namespace ropewalk {
 namespace {
@@ -59,15 +58,14 @@ double cos_small(DoubleDouble x) {
 
 DoubleDouble fraction_of_turn(DoubleDouble position, DoubleDouble turns_per_token) {
   assert(std::fabs(position.hi) <= 0x1p53 && std::fabs(turns_per_token.hi) <= 1);
+  // The four partial products; only the first can hold whole turns by the thousand.
   const DoubleDouble leading = two_product(position.hi, turns_per_token.hi);
-  const DoubleDouble fine = two_product(position.hi, turns_per_token.lo);
-  const DoubleDouble between = two_product(position.lo, turns_per_token.hi);
-  TripleDouble turns{fraction(leading.hi)};
-  turns = turns + leading.lo;
-  turns = turns + fine;
-  turns = turns + between;
-  turns = turns + position.lo * turns_per_token.lo;
-  return fraction(rounded(turns));
+  DoubleDouble rest = two_product(position.hi, turns_per_token.lo);
+  if (position.lo != 0) {
+    rest += two_product(position.lo, turns_per_token.hi);
+    rest += position.lo * turns_per_token.lo;
+  }
+  return fraction(two_sum(fraction(leading.hi), leading.lo) + rest);
 }
 
 CosSin cos_sin_of_turns(DoubleDouble turns) {
