@@ -64,7 +64,7 @@ TokenizerBase::TokenizerBase(const Vocabulary& vocabulary, const TokenizerDefaul
   add_eos_ = checked_addition("tokenizer.ggml.add_eos_token", vocabulary.add_eos, false, eos_);
   // A file without types, or with careless ones, would print these and let text spell them.
   for (const std::optional<int32_t> id : {bos_, eos_}) {
-    if (id && spells_text(type_of(*id))) types_[static_cast<size_t>(*id)] = TokenType::kControl;
+    if (id) types_[static_cast<size_t>(*id)] = TokenType::kControl;
   }
   special_tokens_ = SpecialTokens(tokens_, types_);
 }
