@@ -165,8 +165,9 @@ class Setting {
   void check_pairs() {
     Sequence sequence(rotary_, kTarget);
     Sequence plain(declared_rotary(head_, order_), kTarget);
+    const PairRange named = parse_scheme(text_).parts.front().params.pairs();
     for (int64_t pair = 0; pair < rotary_.layout.n_pairs(); ++pair) {
-      if (rotary_.distance.pairs().holds(pair)) continue;
+      if (named.holds(pair)) continue;
       for (int64_t j : {int64_t{0}, kTrained, kTarget - 2}) {
         is_true(
             sequence.angle(pair, kTarget - 1, j).turns == plain.angle(pair, kTarget - 1, j).turns,
