@@ -20,7 +20,8 @@ struct Options {
   std::string text;
 };
 
-// A model that has learnt nothing loses ln(vocabulary) per token; one whose weights fit does much better on any text.
+// A model that has learnt nothing loses ln(vocabulary) per token; one whose weights fit does much
+// better on any text.
 constexpr double kLeastGain = 0.5;
 constexpr size_t kTokensScored = 2048;
 
@@ -37,9 +38,10 @@ void check_finite(const TensorSource& source, const TensorInfo& info) {
     source.read_rows(info, first, count, values);
     for (size_t k = 0; k < values.size(); ++k) {
       if (std::isfinite(values[k])) continue;
-      throw Error(info.name, "must hold finite numbers",
-                  fmt::format("{} in row {}, column {}", values[k], first + k / columns, k % columns),
-                  "the file is damaged: fetch or convert it anew");
+      throw Error(
+          info.name, "must hold finite numbers",
+          fmt::format("{} in row {}, column {}", values[k], first + k / columns, k % columns),
+          "the file is damaged: fetch or convert it anew");
     }
   }
 }
@@ -54,8 +56,8 @@ void run(const Options& options) {
   file = {};
   const Model model = options.model.load();
 
-  fmt::print("{}: {} tensors, all finite, all where the {} architecture expects them\n", options.model.path, n_tensors,
-             model.config().architecture);
+  fmt::print("{}: {} tensors, all finite, all where the {} architecture expects them\n",
+             options.model.path, n_tensors, model.config().architecture);
   for (const std::string& note : notes) fmt::print("note: {}\n", note);
   if (options.text.empty()) {
     fmt::print("without --text nothing tells whether the weights fit the architecture\n");
@@ -64,17 +66,22 @@ void run(const Options& options) {
   if (!can_tokenize) model.tokenizer();  // throws, saying why
   std::vector<int32_t> ids = model.tokenizer().encode(read_text(options.text));
   const int64_t trained = trained_length(model.config());
-  const size_t most = trained > 1 ? std::min(kTokensScored, static_cast<size_t>(trained)) : kTokensScored;
+  const size_t most =
+      trained > 1 ? std::min(kTokensScored, static_cast<size_t>(trained)) : kTokensScored;
   if (ids.size() > most) ids.resize(most);
   const std::vector<double> losses = model.losses(ids, make_positions(model.config(), {}));
-  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+  const double mean =
+      std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   const double bound = std::log(static_cast<double>(vocabulary)) - kLeastGain;
-  fmt::print("mean loss {:.4f} nats over {} tokens; knowing nothing would cost {:.4f}\n", mean, losses.size(),
-             std::log(static_cast<double>(vocabulary)));
+  fmt::print("mean loss {:.4f} nats over {} tokens; knowing nothing would cost {:.4f}\n", mean,
+             losses.size(), std::log(static_cast<double>(vocabulary)));
   if (!(mean <= bound)) {
-    throw Error(options.model.path, fmt::format("the weights do not fit this architecture: mean loss must be below {:.4f}", bound),
-                fmt::format("{:.4f}", mean),
-                "matrices may be transposed, q and k rows permuted, or the tokenizer another model's");
+    throw Error(
+        options.model.path,
+        fmt::format("the weights do not fit this architecture: mean loss must be below {:.4f}",
+                    bound),
+        fmt::format("{:.4f}", mean),
+        "matrices may be transposed, q and k rows permuted, or the tokenizer another model's");
   }
   fmt::print("the weights fit this architecture\n");
 }
@@ -83,9 +90,11 @@ void run(const Options& options) {
 
 void add_check_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Name what is damaged in a model file; exit status 1 if anything is");
+  CLI::App* command = app.add_subcommand(
+      "check", "Name what is damaged in a model file; exit status 1 if anything is");
   options->model.add_to(*command);
-  command->add_option("--text", options->text, "A text in the model's language: do the weights fit the architecture?");
+  command->add_option("--text", options->text,
+                      "A text in the model's language: do the weights fit the architecture?");
   command->callback([options] { run(*options); });
 }
 

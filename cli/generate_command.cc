@@ -51,7 +51,8 @@ void run(const Options& options) {
 
 void add_generate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("generate", "Continue a prompt, always with the likeliest token, under any scheme");
+  CLI::App* command = app.add_subcommand(
+      "generate", "Continue a prompt, always with the likeliest token, under any scheme");
   options->model.add_to(*command);
   options->scheme.add_to(*command);
   command->add_option("-p,--prompt", options->prompt, "The text to continue")->required();

@@ -46,15 +46,16 @@ void print_table(std::span<const double> losses, int64_t trained) {
     const auto bucket = losses.subspan(first, std::min(width, losses.size() - first));
     const size_t last = first + bucket.size() - 1;
     const bool beyond = trained > 0 && static_cast<int64_t>(last) >= trained;
-    fmt::print("{:>8} - {:>7}  {:>10.4f}  {:>10.3f}{}\n", first, last, mean(bucket), std::exp(mean(bucket)),
-               beyond ? "  beyond the trained length" : "");
+    fmt::print("{:>8} - {:>7}  {:>10.4f}  {:>10.3f}{}\n", first, last, mean(bucket),
+               std::exp(mean(bucket)), beyond ? "  beyond the trained length" : "");
   }
 }
 
 void run(const Options& options) {
   const Model model = options.model.load();
-  const std::vector<int32_t> ids =
-      options.ids.empty() ? model.tokenizer().encode(read_text(options.text)) : read_ids(options.ids);
+  const std::vector<int32_t> ids = options.ids.empty()
+                                       ? model.tokenizer().encode(read_text(options.text))
+                                       : read_ids(options.ids);
   const Positions positions = options.scheme.positions(model.config());
   std::vector<double> losses;
   {
@@ -64,25 +65,31 @@ void run(const Options& options) {
   if (options.json) return print_json(ids, losses);
 
   const int64_t trained = trained_length(model.config());
-  fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(), losses.size(),
-             options.scheme.scheme, trained);
-  if (options.ids.empty()) fmt::print("BOS: {}\n", model.tokenizer().adds_bos() ? "one, before the text" : "none");
+  fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(),
+             losses.size(), options.scheme.scheme, trained);
+  if (options.ids.empty())
+    fmt::print("BOS: {}\n", model.tokenizer().adds_bos() ? "one, before the text" : "none");
   print_table(losses, trained);
-  fmt::print("mean loss {:.5f} nats per token, perplexity {:.4f}\n", mean(losses), std::exp(mean(losses)));
+  fmt::print("mean loss {:.5f} nats per token, perplexity {:.4f}\n", mean(losses),
+             std::exp(mean(losses)));
 }
 
 }  // namespace
 
 void add_losses_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("losses", "Loss of every token of a text, in one pass, under any scheme");
+  CLI::App* command =
+      app.add_subcommand("losses", "Loss of every token of a text, in one pass, under any scheme");
   options->model.add_to(*command);
   options->scheme.add_to(*command);
   CLI::Option_group* input = command->add_option_group("input");
-  input->add_option("--text", options->text, "A text file, tokenized as the model's file says; - is standard input");
-  input->add_option("--ids", options->ids, "A JSON array of token ids, taken as they are: no BOS is added");
+  input->add_option("--text", options->text,
+                    "A text file, tokenized as the model's file says; - is standard input");
+  input->add_option("--ids", options->ids,
+                    "A JSON array of token ids, taken as they are: no BOS is added");
   input->require_option(1);
-  command->add_flag("--json", options->json, "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");
+  command->add_flag("--json", options->json,
+                    "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");
   command->callback([options] { run(*options); });
 }
 

@@ -28,8 +28,8 @@ struct Options {
 struct Row {
   int64_t distance = 0;
   bool seen = false;
-  double effective = 0;      // of the pairs that the map moves
-  int64_t heard = 0;         // pairs that are heard there
+  double effective = 0;  // of the pairs that the map moves
+  int64_t heard = 0;     // pairs that are heard there
 };
 
 Row look(const Rotary& rotary, const Spectrum& spectrum, int64_t n, int64_t distance) {
@@ -39,7 +39,9 @@ Row look(const Rotary& rotary, const Spectrum& spectrum, int64_t n, int64_t dist
   if (!row.seen) return row;
   row.effective = static_cast<double>(rotary.distance.at(rotary.visibility.standing(i, j), j));
   for (const DoubleDouble& speed : spectrum.turns_per_token) {
-    row.heard += rotary.mask.past == PairMask::Past::kHeard || distance <= rotary.mask.last_heard(speed) ? 1 : 0;
+    row.heard +=
+        rotary.mask.past == PairMask::Past::kHeard || distance <= rotary.mask.last_heard(speed) ? 1
+                                                                                                : 0;
   }
   return row;
 }
@@ -60,11 +62,13 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
   nlohmann::ordered_json out;
   out["scheme"] = parse_scheme(options.scheme).text();
   out["query"] = options.n - 1;
-  for (const char* key : {"distance", "effective", "seen", "heard_pairs"}) out[key] = nlohmann::ordered_json::array();
+  for (const char* key : {"distance", "effective", "seen", "heard_pairs"})
+    out[key] = nlohmann::ordered_json::array();
   for (int64_t d = 0; d < options.n; ++d) {
     const Row row = look(rotary, spectrum, options.n, d);
     out["distance"].push_back(d);
-    out["effective"].push_back(row.seen ? nlohmann::ordered_json(row.effective) : nlohmann::ordered_json(nullptr));
+    out["effective"].push_back(row.seen ? nlohmann::ordered_json(row.effective)
+                                        : nlohmann::ordered_json(nullptr));
     out["seen"].push_back(row.seen);
     out["heard_pairs"].push_back(row.heard);
   }
@@ -74,7 +78,8 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
 void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
   const PairRange& pairs = rotary.distance.pairs();
   fmt::print("scheme {}; what query {} of {} tokens sees; {} pairs, base {}, trained length {}\n",
-             parse_scheme(options.scheme).text(), options.n - 1, options.n, spectrum.n_pairs(), options.base, rotary.source.trained_length);
+             parse_scheme(options.scheme).text(), options.n - 1, options.n, spectrum.n_pairs(),
+             options.base, rotary.source.trained_length);
   if (pairs.first > 0 || pairs.last < spectrum.n_pairs() - 1) {
     fmt::print("the map moves pairs {} to {}; the others see the true distance\n", pairs.first,
                std::min(pairs.last, spectrum.n_pairs() - 1));
@@ -91,7 +96,8 @@ void print_table(const Options& options, const Rotary& rotary, const Spectrum& s
 }
 
 void run(const Options& options) {
-  if (options.rotary_dim % 2 != 0) throw Error("--rotary-dim", "must be even", std::to_string(options.rotary_dim));
+  if (options.rotary_dim % 2 != 0)
+    throw Error("--rotary-dim", "must be even", std::to_string(options.rotary_dim));
   const FrequencySource source{.base = options.base,
                                .frequency_dim = options.rotary_dim,
                                .trained_length = options.trained > 0 ? options.trained : options.n};
@@ -106,12 +112,18 @@ void run(const Options& options) {
 
 void add_map_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("map", "The distances that a scheme lets the rotation see");
-  command->add_option("SCHEME", options->scheme, "part[+part...], part = name[,key=value...]; see docs/schemes.md")->required();
+  CLI::App* command =
+      app.add_subcommand("map", "The distances that a scheme lets the rotation see");
+  command
+      ->add_option("SCHEME", options->scheme,
+                   "part[+part...], part = name[,key=value...]; see docs/schemes.md")
+      ->required();
   command->add_option("-n,--n", options->n, "Tokens; the last one is the query")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--trained-length", options->trained, "L, which some schemes refer to; n where not given")
+  command
+      ->add_option("--trained-length", options->trained,
+                   "L, which some schemes refer to; n where not given")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command->add_option("--base", options->base, "Base of the spectrum (rope_theta)")
       ->check(CLI::Range(1e-3, 1e18))

@@ -25,7 +25,8 @@ LayerScheme read_layer_scheme(const std::string& text) {
   LayerScheme change{.scheme = text.substr(equals + 1)};
   const auto read = [&](size_t from, size_t to, size_t& out) {
     const auto result = std::from_chars(text.data() + from, text.data() + to, out);
-    if (result.ec != std::errc() || result.ptr != text.data() + to) throw Error("--layer-scheme", rule, text);
+    if (result.ec != std::errc() || result.ptr != text.data() + to)
+      throw Error("--layer-scheme", rule, text);
   };
   read(0, colon, change.first);
   read(colon + 1, equals, change.last);
@@ -39,7 +40,8 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--precision", precision, "Of weights, products and cache")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
-  command.add_option("--threads", threads, "Threads; the answer does not depend on it")->check(CLI::Range(1, 1024));
+  command.add_option("--threads", threads, "Threads; the answer does not depend on it")
+      ->check(CLI::Range(1, 1024));
 }
 
 Model ModelOptions::load() const {
@@ -48,11 +50,16 @@ Model ModelOptions::load() const {
 }
 
 void SchemeOptions::add_to(CLI::App& command) {
-  command.add_option("--scheme", scheme, "part[+part...], part = name[,key=value...]; see docs/schemes.md")
+  command
+      .add_option("--scheme", scheme,
+                  "part[+part...], part = name[,key=value...]; see docs/schemes.md")
       ->capture_default_str();
   command.add_option("--layer-scheme", layer_schemes,
-                     "FIRST:LAST=SCHEME: another scheme on these layers (from 0, both included), laid on the first; repeatable");
-  command.add_option("--angles", angles, "float32 reproduces what ggml and transformers compute; for comparing only")
+                     "FIRST:LAST=SCHEME: another scheme on these layers (from 0, both included), "
+                     "laid on the first; repeatable");
+  command
+      .add_option("--angles", angles,
+                  "float32 reproduces what ggml and transformers compute; for comparing only")
       ->check(CLI::IsMember({"exact", "float32"}))
       ->capture_default_str();
 }
@@ -60,7 +67,8 @@ void SchemeOptions::add_to(CLI::App& command) {
 Positions SchemeOptions::positions(const ModelConfig& config) const {
   std::vector<LayerScheme> changes = {{.scheme = scheme}};
   for (const std::string& text : layer_schemes) changes.push_back(read_layer_scheme(text));
-  return make_positions(config, changes, angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
+  return make_positions(config, changes,
+                        angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
 }
 
 std::string read_text(const std::string& path) {
@@ -77,8 +85,10 @@ std::vector<int32_t> read_ids(const std::string& path) {
   std::vector<int32_t> ids;
   ids.reserve(json.size());
   for (const auto& id : json) {
-    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > std::numeric_limits<int32_t>::max()) {
-      throw Error(path + ", entry " + std::to_string(ids.size()), "must be a token id", id.dump().substr(0, 40));
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 ||
+        id.get<int64_t>() > std::numeric_limits<int32_t>::max()) {
+      throw Error(path + ", entry " + std::to_string(ids.size()), "must be a token id",
+                  id.dump().substr(0, 40));
     }
     ids.push_back(id.get<int32_t>());
   }

@@ -11,11 +11,14 @@ namespace {
 
 constexpr double kSecondsBetween = 0.1;
 
-double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
+double seconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string label) : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(std::string label)
+    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
   if (terminal_) fmt::print(stderr, "\r\x1b[K");

@@ -1,4 +1,5 @@
-// Progress of long work, on standard error: one line that is rewritten on a terminal, nothing where it is not one.
+// Progress of long work, on standard error: one line that is rewritten on a terminal, nothing where
+// it is not one.
 #ifndef ROPEWALK_CLI_PROGRESS_H_
 #define ROPEWALK_CLI_PROGRESS_H_
 

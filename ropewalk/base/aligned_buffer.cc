@@ -23,7 +23,8 @@ void* allocate_aligned(size_t bytes) {
   void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // advice: failing is harmless
+  if (alignment == kHugePage)
+    madvise(memory, rounded, MADV_HUGEPAGE);  // advice: failing is harmless
 #endif
   std::memset(memory, 0, rounded);
   return memory;

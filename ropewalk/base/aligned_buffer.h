@@ -10,8 +10,8 @@
 
 namespace ropewalk {
 
-// Returns at least `bytes` bytes aligned to 64, or to 2 MiB and advised for huge pages where that large; the pages read
-// as zero. Throws std::bad_alloc.
+// Returns at least `bytes` bytes aligned to 64, or to 2 MiB and advised for huge pages where that
+// large; the pages read as zero. Throws std::bad_alloc.
 void* allocate_aligned(size_t bytes);
 void free_aligned(void* memory);
 
@@ -23,7 +23,8 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(size_t size)
-      : data_(size == 0 ? nullptr : static_cast<T*>(allocate_aligned(size * sizeof(T)))), size_(size) {}
+      : data_(size == 0 ? nullptr : static_cast<T*>(allocate_aligned(size * sizeof(T)))),
+        size_(size) {}
   AlignedBuffer(AlignedBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {

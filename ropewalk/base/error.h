@@ -7,8 +7,8 @@
 
 namespace ropewalk {
 
-// Thrown where data enters or a value is built: hostile files, wrong parameters, unsupported models.
-// A caller's own bug is an assertion instead, never an Error.
+// Thrown where data enters or a value is built: hostile files, wrong parameters, unsupported
+// models. A caller's own bug is an assertion instead, never an Error.
 //
 // what() reads "place: rule, got value; mend", the last two only where given:
 //   place  where it went wrong: a file's key, a tensor's name, a parameter ("llama.rope.freq_base")

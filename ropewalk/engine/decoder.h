@@ -42,8 +42,8 @@ class Decoder {
   virtual int64_t vocabulary() const = 0;
   virtual std::unique_ptr<KvCache> make_cache(int64_t capacity) const = 0;
 
-  // Computes the rows, adds them to the cache, and returns their states after the last norm: (n_rows padded to whole
-  // Dense blocks, hidden). The same bits whatever the thread count.
+  // Computes the rows, adds them to the cache, and returns their states after the last norm:
+  // (n_rows padded to whole Dense blocks, hidden). The same bits whatever the thread count.
   //   cache  made by this decoder, with room for the rows
   virtual AlignedBuffer<float> forward(const Pass& pass, KvCache& cache) const = 0;
 
@@ -52,8 +52,9 @@ class Decoder {
 };
 
 // One family: loads weights of the architecture it is registered for.
-using LoadDecoder = std::unique_ptr<Decoder> (*)(const ModelConfig& config, const TensorSource& source,
-                                                 bool is_gguf, Precision precision);
+using LoadDecoder = std::unique_ptr<Decoder> (*)(const ModelConfig& config,
+                                                 const TensorSource& source, bool is_gguf,
+                                                 Precision precision);
 
 }  // namespace ropewalk
 

@@ -27,9 +27,10 @@ class Dense {
   // Rows that one block of activations may have: callers hand over buffers of whole blocks.
   static constexpr int64_t kBlockRows = 128;
 
-  // Reads and packs a weight matrix of shape {outputs, inputs}. Throws Error where the tensor is missing or has another
-  // shape or type, or where this CPU has no bf16 product.
-  Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs, Precision precision);
+  // Reads and packs a weight matrix of shape {outputs, inputs}. Throws Error where the tensor is
+  // missing or has another shape or type, or where this CPU has no bf16 product.
+  Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs,
+        Precision precision);
   ~Dense();
   Dense(Dense&&) noexcept;
   Dense& operator=(Dense&&) noexcept;
@@ -37,13 +38,15 @@ class Dense {
   int64_t inputs() const;
   int64_t outputs() const;
 
-  // y = x W^T for up to kBlockRows rows, on the calling thread alone; call it inside a parallel region.
+  // y = x W^T for up to kBlockRows rows, on the calling thread alone; call it inside a parallel
+  // region.
   //   rows  0 < rows <= kBlockRows
   //   x     (kBlockRows, inputs) of which `rows` count; the others may hold anything finite
   //   y     (kBlockRows, outputs); rows past `rows` are overwritten with no meaning
   void apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const;
 
-  // The same, the outputs shared between threads: for a few rows. Call it outside of parallel regions. The same bits.
+  // The same, the outputs shared between threads: for a few rows. Call it outside of parallel
+  // regions. The same bits.
   void apply_wide(const float* x, int64_t rows, float* y) const;
 
  private:

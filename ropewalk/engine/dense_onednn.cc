@@ -1,7 +1,8 @@
 // Dense on oneDNN, 2.x (Debian 12) and 3.x (Debian 13).
 //
-// Every product runs on one thread, over fixed blocks of rows and outputs, so its bits do not depend on how many threads
-// share the blocks; primitives are made while OpenMP is told of one thread, so that the library plans for one.
+// Every product runs on one thread, over fixed blocks of rows and outputs, so its bits do not
+// depend on how many threads share the blocks; primitives are made while OpenMP is told of one
+// thread, so that the library plans for one.
 #include <omp.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ namespace {
 using dnnl::memory;
 
 constexpr int64_t kBlockOutputs = 768;  // columns of one packed block
-constexpr int64_t kFewestRows = 16;     // row counts are rounded up to a power of two from here: few primitives
+constexpr int64_t kFewestRows =
+    16;  // row counts are rounded up to a power of two from here: few primitives
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -42,7 +44,8 @@ class OneThread {
   int before_;
 };
 
-dnnl::matmul::primitive_desc describe(const memory::desc& x, const memory::desc& w, const memory::desc& y) {
+dnnl::matmul::primitive_desc describe(const memory::desc& x, const memory::desc& w,
+                                      const memory::desc& y) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 #if DNNL_VERSION_MAJOR >= 3
@@ -64,7 +67,8 @@ memory::data_type type_of(Precision precision) {
   return precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride, Precision precision) {
+Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride,
+                     Precision precision) {
   const OneThread guard;
   const auto type = type_of(precision);
   const auto describe_with = [&](const memory::desc& w, int64_t m) {
@@ -81,7 +85,8 @@ Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_st
 }
 
 // Layers of equal shape share their primitives.
-const Product& product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride, Precision precision) {
+const Product& product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride,
+                       Precision precision) {
   static std::mutex mutex;
   static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, Precision>, Product> made;
   const std::lock_guard lock(mutex);
@@ -113,10 +118,12 @@ struct Dense::Packed {
   void pack(const TensorSource& source, const TensorInfo& info, Block& block) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
     AlignedBuffer<float> plain(count);
-    source.read_rows(info, static_cast<uint64_t>(block.first), static_cast<uint64_t>(block.columns), plain);
+    source.read_rows(info, static_cast<uint64_t>(block.first), static_cast<uint64_t>(block.columns),
+                     plain);
     const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
     block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
-    const memory::desc stored({inputs, block.columns}, memory::data_type::f32, memory::dims{1, inputs});
+    const memory::desc stored({inputs, block.columns}, memory::data_type::f32,
+                              memory::dims{1, inputs});
     memory from(stored, cpu(), plain.data());
     memory to(shape.w, cpu(), block.weights.data());
     const OneThread guard;
@@ -125,7 +132,8 @@ struct Dense::Packed {
   }
 
   // One block of outputs on the calling thread.
-  void multiply(const Block& block, const void* x, int64_t rows, float* y, DenseScratch& scratch) const {
+  void multiply(const Block& block, const void* x, int64_t rows, float* y,
+                DenseScratch& scratch) const {
     const Product& shape = product(rows, inputs, block.columns, outputs, precision);
     scratch.workspace.reserve(shape.workspace.get_size());
     memory source(shape.x, cpu(), const_cast<void*>(x));
@@ -161,13 +169,14 @@ int64_t padded_rows(int64_t rows) {
 Dense::Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs,
              Precision precision)
     : packed_(std::make_unique<Packed>()) {
-  const TensorInfo& info =
-      expect_tensor(source, tensor, {static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)});
+  const TensorInfo& info = expect_tensor(
+      source, tensor, {static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)});
   packed_->inputs = inputs;
   packed_->outputs = outputs;
   packed_->precision = precision;
   for (int64_t first = 0; first < outputs; first += kBlockOutputs) {
-    packed_->blocks.push_back({.first = first, .columns = std::min(kBlockOutputs, outputs - first), .weights = {}});
+    packed_->blocks.push_back(
+        {.first = first, .columns = std::min(kBlockOutputs, outputs - first), .weights = {}});
   }
   try {
     for (Packed::Block& block : packed_->blocks) packed_->pack(source, info, block);
@@ -187,7 +196,8 @@ int64_t Dense::outputs() const { return packed_->outputs; }
 void Dense::apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const {
   const int64_t padded = padded_rows(rows);
   const void* taken = packed_->take(x, padded, scratch);
-  for (const Packed::Block& block : packed_->blocks) packed_->multiply(block, taken, padded, y, scratch);
+  for (const Packed::Block& block : packed_->blocks)
+    packed_->multiply(block, taken, padded, y, scratch);
 }
 
 void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
@@ -198,7 +208,8 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
   {
     DenseScratch own;
 #pragma omp for schedule(dynamic, 1)
-    for (size_t b = 0; b < packed_->blocks.size(); ++b) packed_->multiply(packed_->blocks[b], taken, padded, y, own);
+    for (size_t b = 0; b < packed_->blocks.size(); ++b)
+      packed_->multiply(packed_->blocks[b], taken, padded, y, own);
   }
 }
 

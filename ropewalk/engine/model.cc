@@ -43,7 +43,8 @@ ModelFile open_directory(const std::filesystem::path& path) {
 void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
   for (size_t t = 0; t < ids.size(); ++t) {
     if (ids[t] < 0 || ids[t] >= vocabulary) {
-      throw Error("token " + std::to_string(t), "must be an id from 0 to " + std::to_string(vocabulary - 1),
+      throw Error("token " + std::to_string(t),
+                  "must be an id from 0 to " + std::to_string(vocabulary - 1),
                   std::to_string(ids[t]));
     }
   }
@@ -55,13 +56,17 @@ ModelFile open_model(const std::string& path) {
   return std::filesystem::is_directory(path) ? open_directory(path) : open_gguf(path);
 }
 
-Model Model::load(const std::string& path, Precision precision) { return Model(open_model(path), precision); }
+Model Model::load(const std::string& path, Precision precision) {
+  return Model(open_model(path), precision);
+}
 
 Model::Model(ModelFile file, Precision precision)
-    : file_(std::move(file)), decoder_(load_llama(file_.config, *file_.tensors, file_.is_gguf, precision)) {}
+    : file_(std::move(file)),
+      decoder_(load_llama(file_.config, *file_.tensors, file_.is_gguf, precision)) {}
 
 const Tokenizer& Model::tokenizer() const {
-  if (file_.tokenizer == nullptr) throw Error(file_.tensors->name(), "no tokenizer", file_.no_tokenizer, "give token ids");
+  if (file_.tokenizer == nullptr)
+    throw Error(file_.tensors->name(), "no tokenizer", file_.no_tokenizer, "give token ids");
   return *file_.tokenizer;
 }
 
@@ -72,10 +77,12 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
   check_ids(ids, vocabulary);
   const auto n = static_cast<int64_t>(ids.size());
   const std::unique_ptr<KvCache> cache = decoder_->make_cache(n);
-  const Pass pass{.ids = ids, .first_row = 0, .length = n, .positions = &positions, .progress = progress};
+  const Pass pass{
+      .ids = ids, .first_row = 0, .length = n, .positions = &positions, .progress = progress};
   const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
 
-  // Logits exist for one block of rows a thread at a time: all of them would be n * vocabulary floats.
+  // Logits exist for one block of rows a thread at a time: all of them would be n * vocabulary
+  // floats.
   std::vector<double> losses(ids.size() - 1);
   const Dense& output = decoder_->output();
 #pragma omp parallel
@@ -87,7 +94,8 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
       const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
       output.apply(states.data() + first * output.inputs(), count, logits.data(), scratch);
       for (int64_t r = 0; r < count; ++r) {
-        const std::span<const float> row(logits.data() + r * vocabulary, static_cast<size_t>(vocabulary));
+        const std::span<const float> row(logits.data() + r * vocabulary,
+                                         static_cast<size_t>(vocabulary));
         losses[first + r] = log_sum_exp(row) - row[ids[first + r + 1]];
       }
     }
@@ -107,7 +115,8 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   const int64_t after = before + static_cast<int64_t>(ids.size());
   if (ids.empty()) throw Error("token ids", "must be at least one", "none");
   if (after > cache_->capacity()) {
-    throw Error("sequence", "must fit its capacity of " + std::to_string(cache_->capacity()) + " tokens",
+    throw Error("sequence",
+                "must fit its capacity of " + std::to_string(cache_->capacity()) + " tokens",
                 std::to_string(after));
   }
   ids_.insert(ids_.end(), ids.begin(), ids.end());

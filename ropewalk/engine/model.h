@@ -38,10 +38,11 @@ class Model {
   // Throws Error where the file brings no tokenizer.
   const Tokenizer& tokenizer() const;
 
-  // losses[t] = -ln p(ids[t + 1] | ids[0 .. t]) in nats, all in one pass: (ids.size() - 1). Nothing is refused for being
-  // longer than the model was trained at.
+  // losses[t] = -ln p(ids[t + 1] | ids[0 .. t]) in nats, all in one pass: (ids.size() - 1). Nothing
+  // is refused for being longer than the model was trained at.
   //   ids  at least two, each within the vocabulary; throws Error otherwise
-  std::vector<double> losses(std::span<const int32_t> ids, const Positions& positions, const Progress& progress = {}) const;
+  std::vector<double> losses(std::span<const int32_t> ids, const Positions& positions,
+                             const Progress& progress = {}) const;
 
  private:
   ModelFile file_;
@@ -55,9 +56,9 @@ class Sequence {
   //   capacity          most tokens it may ever hold
   Sequence(const Model& model, const Positions& positions, int64_t capacity);
 
-  // Adds tokens and returns the logits after the last: (vocabulary). What a length-dependent scheme has made stale is
-  // computed anew, so equal tokens give equal logits whether they came at once or one by one.
-  // Throws Error where the tokens do not fit or are not in the vocabulary.
+  // Adds tokens and returns the logits after the last: (vocabulary). What a length-dependent scheme
+  // has made stale is computed anew, so equal tokens give equal logits whether they came at once or
+  // one by one. Throws Error where the tokens do not fit or are not in the vocabulary.
   std::span<const float> append(std::span<const int32_t> ids);
 
   const std::vector<int32_t>& ids() const { return ids_; }

@@ -17,7 +17,8 @@ bool same(const Spectrum& a, const Spectrum& b) {
 int64_t first_stale_row(const SpectrumRule& rule, int64_t before, int64_t after) {
   int64_t candidate = before;
   if (rule.length() == SpectrumRule::Length::kSequence) candidate = 0;
-  if (rule.length() == SpectrumRule::Length::kBlock) candidate = before / rule.block() * rule.block();
+  if (rule.length() == SpectrumRule::Length::kBlock)
+    candidate = before / rule.block() * rule.block();
   if (candidate >= before) return before;
   const Spectrum old_one = rule.at(rule.length_for_row(candidate, before));
   const Spectrum new_one = rule.at(rule.length_for_row(candidate, after));
@@ -36,17 +37,20 @@ Rotary without_positions(int64_t head_dim) {
 
 }  // namespace
 
-Positions make_positions(const ModelConfig& config, const std::vector<LayerScheme>& changes, AngleMode angles) {
+Positions make_positions(const ModelConfig& config, const std::vector<LayerScheme>& changes,
+                         AngleMode angles) {
   Positions positions;
   positions.angles = angles;
-  std::vector<std::vector<std::string>> applied(config.layers.size());  // the schemes laid on each layer, in order
-  std::vector<std::vector<std::string>> known;                          // of positions.schemes
+  std::vector<std::vector<std::string>> applied(
+      config.layers.size());                    // the schemes laid on each layer, in order
+  std::vector<std::vector<std::string>> known;  // of positions.schemes
   for (const LayerScheme& change : changes) {
     if (change.first >= config.layers.size() || change.first > change.last) {
       throw Error("layers", "must lie within 0:" + std::to_string(config.layers.size() - 1),
                   std::to_string(change.first) + ":" + std::to_string(change.last));
     }
-    for (size_t layer = change.first; layer <= std::min(change.last, config.layers.size() - 1); ++layer) {
+    for (size_t layer = change.first; layer <= std::min(change.last, config.layers.size() - 1);
+         ++layer) {
       applied[layer].push_back(change.scheme);
     }
   }
@@ -70,7 +74,8 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
 
 int64_t first_stale_row(const Positions& positions, int64_t before, int64_t after) {
   int64_t first = before;
-  for (const Rotary& rotary : positions.schemes) first = std::min(first, first_stale_row(rotary.spectrum, before, after));
+  for (const Rotary& rotary : positions.schemes)
+    first = std::min(first, first_stale_row(rotary.spectrum, before, after));
   return first;
 }
 

@@ -5,7 +5,8 @@ namespace {
 
 constexpr double kMostKeptBytes = 1e9;
 
-// A guess from above of what one scheme's tables take: queries and keys, cos and sin, for every span.
+// A guess from above of what one scheme's tables take: queries and keys, cos and sin, for every
+// span.
 double table_bytes(const Rotary& rotary, const std::vector<int64_t>& starts, int64_t last_row) {
   double rows = 0;
   for (size_t k = 0; k < starts.size(); ++k) {
@@ -17,13 +18,15 @@ double table_bytes(const Rotary& rotary, const std::vector<int64_t>& starts, int
 
 }  // namespace
 
-RotationTables::RotationTables(const Positions& positions, int64_t length, int64_t first_row, int64_t n_rows)
+RotationTables::RotationTables(const Positions& positions, int64_t length, int64_t first_row,
+                               int64_t n_rows)
     : positions_(positions), length_(length), first_row_(first_row), n_rows_(n_rows) {
   for (const Rotary& rotary : positions.schemes) {
     Kept kept;
     kept.starts = rotation_spans(rotary.spectrum, first_row, first_row + n_rows);
     kept.tables.resize(kept.starts.size());
-    kept.fits = kept.starts.size() == 1 || table_bytes(rotary, kept.starts, first_row + n_rows) < kMostKeptBytes;
+    kept.fits = kept.starts.size() == 1 ||
+                table_bytes(rotary, kept.starts, first_row + n_rows) < kMostKeptBytes;
     kept_.push_back(std::move(kept));
   }
 }
@@ -31,8 +34,8 @@ RotationTables::RotationTables(const Positions& positions, int64_t length, int64
 std::unique_ptr<Rotations> RotationTables::make(size_t scheme, size_t index) const {
   const std::vector<int64_t>& starts = kept_[scheme].starts;
   const int64_t end = index + 1 < starts.size() ? starts[index + 1] : first_row_ + n_rows_;
-  return std::make_unique<Rotations>(positions_.schemes[scheme], length_, starts[index], end - starts[index],
-                                     positions_.angles);
+  return std::make_unique<Rotations>(positions_.schemes[scheme], length_, starts[index],
+                                     end - starts[index], positions_.angles);
 }
 
 const Rotations& RotationTables::span(size_t scheme, size_t index) {

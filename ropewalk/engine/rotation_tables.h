@@ -11,8 +11,8 @@
 
 namespace ropewalk {
 
-// Rotations of a run of rows, one for each span of rows that sees one spectrum; kept while they fit in memory, made anew
-// for each layer where a length-dependent scheme has too many.
+// Rotations of a run of rows, one for each span of rows that sees one spectrum; kept while they fit
+// in memory, made anew for each layer where a length-dependent scheme has too many.
 class RotationTables {
  public:
   //   length  tokens of the whole sequence, >= first_row + n_rows

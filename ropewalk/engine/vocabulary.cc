@@ -31,7 +31,8 @@ Vocabulary read_vocabulary(const GgufMetadata& metadata) {
   vocabulary.pre = metadata.find_string(prefix + "pre").value_or("");
   vocabulary.tokens = strings(metadata.get_string_array(prefix + "tokens"));
   vocabulary.scores = metadata.find_f32_array(prefix + "scores").value_or(std::vector<float>());
-  vocabulary.token_types = metadata.find_i32_array(prefix + "token_type").value_or(std::vector<int32_t>());
+  vocabulary.token_types =
+      metadata.find_i32_array(prefix + "token_type").value_or(std::vector<int32_t>());
   vocabulary.merges = strings(metadata.find_string_array(prefix + "merges"));
   vocabulary.bos = find_id(metadata, prefix + "bos_token_id");
   vocabulary.eos = find_id(metadata, prefix + "eos_token_id");

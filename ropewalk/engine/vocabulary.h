@@ -7,8 +7,8 @@
 
 namespace ropewalk {
 
-// Copies the keys tokenizer.ggml.*; judges nothing but their types. Throws Error naming a key of the wrong type, or
-// tokenizer.ggml.model or .tokens where they are missing.
+// Copies the keys tokenizer.ggml.*; judges nothing but their types. Throws Error naming a key of
+// the wrong type, or tokenizer.ggml.model or .tokens where they are missing.
 Vocabulary read_vocabulary(const GgufMetadata& metadata);
 
 }  // namespace ropewalk

@@ -53,7 +53,8 @@ class BlockAttention {
   }
 
  private:
-  using Intervals = std::array<KeyInterval, kTile>;  // per token of the block, counted from the tile's first key
+  using Intervals =
+      std::array<KeyInterval, kTile>;  // per token of the block, counted from the tile's first key
 
   // Row r belongs to token r % tokens_ and to query head r / tokens_ of the group.
   int64_t query_head(int64_t r) const { return block_.kv_head * group_ + r / tokens_; }
@@ -64,10 +65,11 @@ class BlockAttention {
     scratch_.key.reserve(static_cast<size_t>(head_dim_ * kTile));
     scratch_.value.reserve(static_cast<size_t>(value_stride_ * kTile));
     scratch_.scores.reserve(rows * kTile);
-    scratch_.part.reserve(rows * kTile);
+    scratch_.part.reserve(rows * static_cast<size_t>(std::max(kTile, value_stride_)));
     scratch_.accumulated.reserve(rows * value_stride_);
     scratch_.largest.reserve(rows);
     scratch_.total.reserve(rows);
+    scratch_.decay.reserve(rows);
     scratch_.rotated.resize(std::max(scratch_.rotated.size(), rotations_.plan().branches.size()));
     scratch_.width.assign(rotations_.plan().branches.size(), 0);
     std::fill_n(scratch_.accumulated.data(), rows * value_stride_, 0.0f);
@@ -132,7 +134,8 @@ class BlockAttention {
     return any;
   }
 
-  // Leaves in scores(): the part's columns where the part holds; elsewhere what was there, or -inf if nothing was.
+  // Leaves in scores(): the part's columns where the part holds; elsewhere what was there, or -inf
+  // if nothing was.
   void merge(const Intervals& keys, float* part, bool has_scores) {
     constexpr float kUnseen = -std::numeric_limits<float>::infinity();
     for (int64_t r = 0; r < rows_; ++r) {
@@ -149,10 +152,12 @@ class BlockAttention {
 
   void score_by_branch(int64_t tile, size_t b, float* scores) {
     const std::vector<HeardPair>& heard = rotations_.heard(b);
-    const int64_t width = 2 * static_cast<int64_t>(heard.size()) + head_dim_ - rotations_.layout().rotary_dim;
+    const int64_t width =
+        2 * static_cast<int64_t>(heard.size()) + head_dim_ - rotations_.layout().rotary_dim;
     rotate_queries(b, heard, width);
     rotate_keys(tile, heard);
-    multiply<false>(scratch_.rotated[b].data(), width, scratch_.key.data(), kTile, scores, kTile, rows_, kTile, width);
+    multiply(scratch_.rotated[b].data(), width, scratch_.key.data(), kTile, scores, kTile, rows_,
+             kTile, width);
   }
 
   void rotate_queries(size_t b, const std::vector<HeardPair>& heard, int64_t width) {
@@ -204,7 +209,8 @@ class BlockAttention {
     for (int64_t k = 0; k < count; k += lanes) hn::Store(load_floats(tag, from + k), tag, to + k);
   }
 
-  // The general path: for each pair A cos + B sin, A = q0 k0 + q1 k1, B = q0 k1 - q1 k0, angles read by distance.
+  // The general path: for each pair A cos + B sin, A = q0 k0 + q1 k1, B = q0 k1 - q1 k0, angles
+  // read by distance.
   void score_by_distance(int64_t tile, const Intervals& keys) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
@@ -215,7 +221,8 @@ class BlockAttention {
     copy_floats(kv_.keys(block_.kv_head, tile), scratch_.key.data(), head_dim_ * kTile);
     for (int64_t r = 0; r < rows_; ++r) {
       if (keys[r % tokens_].empty()) continue;
-      const int64_t entry = Rotations::kDistanceMargin + n_distances - 1 - (first_ + r % tokens_) + j0;
+      const int64_t entry =
+          Rotations::kDistanceMargin + n_distances - 1 - (first_ + r % tokens_) + j0;
       const float* query = scratch_.query.data() + r * head_dim_;
       float* out = scratch_.scores.data() + r * kTile;
       for (int64_t k = 0; k < kTile; k += lanes) {
@@ -231,14 +238,16 @@ class BlockAttention {
           sum = hn::MulAdd(b, hn::LoadU(tag, table.sin_of(pair) + entry + k), sum);
         }
         for (int64_t x = layout.rotary_dim; x < head_dim_; ++x) {
-          sum = hn::MulAdd(hn::Set(tag, query[x]), hn::Load(tag, scratch_.key.data() + x * kTile + k), sum);
+          sum = hn::MulAdd(hn::Set(tag, query[x]),
+                           hn::Load(tag, scratch_.key.data() + x * kTile + k), sum);
         }
         hn::Store(sum, tag, out + k);
       }
     }
   }
 
-  // Folds the tile's scores into the running softmax of every row, and its values into the running sums.
+  // Folds the tile's scores into the running softmax of every row, and its values into the running
+  // sums.
   void accumulate(int64_t tile) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
@@ -254,6 +263,7 @@ class BlockAttention {
       const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
       if (largest == -std::numeric_limits<float>::infinity()) {
         std::fill(row, row + kTile, 0.0f);
+        scratch_.decay[r] = 1.0f;
         continue;
       }
       const FloatVec shift = hn::Set(tag, largest);
@@ -262,24 +272,30 @@ class BlockAttention {
         const FloatVec score = hn::Load(tag, row + k);
         // Exp keeps to finite arguments; what is out of sight, or too small to count, is 0.
         const FloatVec x = hn::Max(hn::Sub(score, shift), hn::Set(tag, -100.0f));
-        const FloatVec weight = hn::IfThenElseZero(hn::Gt(x, hn::Set(tag, -87.0f)), hn::Exp(tag, x));
+        const FloatVec weight =
+            hn::IfThenElseZero(hn::Gt(x, hn::Set(tag, -87.0f)), hn::Exp(tag, x));
         hn::Store(weight, tag, row + k);
         total = hn::Add(total, weight);
       }
-      const float decay = std::exp(scratch_.largest[r] - largest);
+      scratch_.decay[r] = std::exp(scratch_.largest[r] - largest);
       scratch_.largest[r] = largest;
-      scratch_.total[r] = scratch_.total[r] * decay + hn::GetLane(hn::SumOfLanes(tag, total));
-      if (decay != 1.0f) {
-        float* sums = scratch_.accumulated.data() + r * value_stride_;
-        const FloatVec factor = hn::Set(tag, decay);
-        for (int64_t x = 0; x < value_stride_; x += lanes) {
-          hn::Store(hn::Mul(hn::Load(tag, sums + x), factor), tag, sums + x);
-        }
+      scratch_.total[r] =
+          scratch_.total[r] * scratch_.decay[r] + hn::GetLane(hn::SumOfLanes(tag, total));
+    }
+    // A tile is summed on its own before it joins the rest: rounding grows with the tiles, not with
+    // the keys.
+    float* part = scratch_.part.data();
+    copy_floats(kv_.values(block_.kv_head, tile), scratch_.value.data(), kTile * value_stride_);
+    multiply(scratch_.scores.data(), kTile, scratch_.value.data(), value_stride_, part,
+             value_stride_, rows_, value_stride_, kTile);
+    for (int64_t r = 0; r < rows_; ++r) {
+      const FloatVec decay = hn::Set(tag, scratch_.decay[r]);
+      float* sums = scratch_.accumulated.data() + r * value_stride_;
+      for (int64_t x = 0; x < value_stride_; x += lanes) {
+        const FloatVec added = hn::Load(tag, part + r * value_stride_ + x);
+        hn::Store(hn::MulAdd(hn::Load(tag, sums + x), decay, added), tag, sums + x);
       }
     }
-    copy_floats(kv_.values(block_.kv_head, tile), scratch_.value.data(), kTile * value_stride_);
-    multiply<true>(scratch_.scores.data(), kTile, scratch_.value.data(), value_stride_, scratch_.accumulated.data(),
-                   value_stride_, rows_, value_stride_, kTile);
   }
 
   void finish() {

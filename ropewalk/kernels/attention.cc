@@ -1,4 +1,5 @@
-// The kernels lie in attention-inl.h, compiled once per SIMD target; this file holds what surrounds them.
+// The kernels lie in attention-inl.h, compiled once per SIMD target; this file holds what surrounds
+// them.
 #include "ropewalk/kernels/attention.h"
 
 #include <omp.h>
@@ -8,11 +9,12 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/kernels/attention_block.h"
 
-// Arrays of vectors are used: targets whose vectors have no size at compile time are left to NEON's code.
+// Arrays of vectors are used: targets whose vectors have no size at compile time are left to NEON's
+// code.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ropewalk/kernels/attention.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/foreach_target.h"  // must come first
 #include "hwy/highway.h"
 #include "ropewalk/kernels/attention-inl.h"
 
@@ -26,8 +28,12 @@ namespace {
 
 constexpr int64_t kVectorMultiple = 16;
 
-void attend_block(const AttentionBlock<float>& block) { HWY_DYNAMIC_DISPATCH(attend_block_f32)(block); }
-void attend_block(const AttentionBlock<Bf16>& block) { HWY_DYNAMIC_DISPATCH(attend_block_bf16)(block); }
+void attend_block(const AttentionBlock<float>& block) {
+  HWY_DYNAMIC_DISPATCH(attend_block_f32)(block);
+}
+void attend_block(const AttentionBlock<Bf16>& block) {
+  HWY_DYNAMIC_DISPATCH(attend_block_bf16)(block);
+}
 
 void convert(float value, float& out) { out = value; }
 void convert(float value, Bf16& out) { out = to_bf16(value); }
@@ -60,14 +66,15 @@ void KvTiles<Element>::store(int64_t first, int64_t count, const float* keys, co
 }
 
 template <typename Element>
-void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads, const float* queries,
-            std::span<const float> row_scale, float* out) {
+void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
+            const float* queries, std::span<const float> row_scale, float* out) {
   const int64_t n_blocks = (rotations.n_rows() + kTile - 1) / kTile;
   const int64_t n_items = n_blocks * kv.n_kv_heads();
 #pragma omp parallel
   {
     AttentionScratch scratch;
-    // Late blocks see the most keys, so they go first; each writes its own rows, so the order changes nothing.
+    // Late blocks see the most keys, so they go first; each writes its own rows, so the order
+    // changes nothing.
 #pragma omp for schedule(dynamic, 1)
     for (int64_t item = 0; item < n_items; ++item) {
       const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * kTile;
@@ -89,7 +96,8 @@ void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_he
 
 std::vector<std::string> attention_targets() {
   std::vector<std::string> names;
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) names.emplace_back(hwy::TargetName(target));
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets())
+    names.emplace_back(hwy::TargetName(target));
   return names;
 }
 
@@ -99,7 +107,8 @@ void force_attention_target(const std::string& name) {
   if (name.empty()) return;
   std::string known;
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if (name == hwy::TargetName(target)) return hwy::SetSupportedTargetsForTest(target), hwy::GetChosenTarget().DeInit();
+    if (name == hwy::TargetName(target))
+      return hwy::SetSupportedTargetsForTest(target), hwy::GetChosenTarget().DeInit();
     known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(target);
   }
   throw Error("SIMD target", "must be one of " + known, name);
@@ -107,8 +116,10 @@ void force_attention_target(const std::string& name) {
 
 template class KvTiles<float>;
 template class KvTiles<Bf16>;
-template void attend(const Rotations&, const KvTiles<float>&, int64_t, const float*, std::span<const float>, float*);
-template void attend(const Rotations&, const KvTiles<Bf16>&, int64_t, const float*, std::span<const float>, float*);
+template void attend(const Rotations&, const KvTiles<float>&, int64_t, const float*,
+                     std::span<const float>, float*);
+template void attend(const Rotations&, const KvTiles<Bf16>&, int64_t, const float*,
+                     std::span<const float>, float*);
 
 }  // namespace ropewalk
 #endif  // HWY_ONCE

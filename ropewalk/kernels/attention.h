@@ -1,8 +1,10 @@
-// Causal attention under any Rotary: one flash-style pass over tiles of keys that are cached unrotated.
+// Causal attention under any Rotary: one flash-style pass over tiles of keys that are cached
+// unrotated.
 //
-// Goal: exact for every plan, the same bits whatever the thread count. A tile inside one branch costs one QK product; only
-// tiles cut by an edge cost more; pairs that a branch does not hear are not computed; tiles that nobody sees are skipped.
-// Non-goal: holding scores. Source of the pass: Dao et al. 2022, arXiv 2205.14135.
+// Goal: exact for every plan, the same bits whatever the thread count. A tile inside one branch
+// costs one QK product; only tiles cut by an edge cost more; pairs that a branch does not hear are
+// not computed; tiles that nobody sees are skipped. Non-goal: holding scores. Source of the pass:
+// Dao et al. 2022, arXiv 2205.14135.
 #ifndef ROPEWALK_KERNELS_ATTENTION_H_
 #define ROPEWALK_KERNELS_ATTENTION_H_
 
@@ -37,7 +39,8 @@ class KvTiles {
   //   keys, values  (count, n_kv_heads, head_dim)
   void store(int64_t first, int64_t count, const float* keys, const float* values);
 
-  // (head_dim, kTile): coordinate-major, so that a tile is rotated and multiplied without a transposition.
+  // (head_dim, kTile): coordinate-major, so that a tile is rotated and multiplied without a
+  // transposition.
   const Element* keys(int64_t kv_head, int64_t tile) const {
     return keys_.data() + (kv_head * n_tiles_ + tile) * head_dim_ * kTile;
   }
@@ -56,17 +59,19 @@ class KvTiles {
   AlignedBuffer<Element> values_;
 };
 
-// Attention of rows [rotations.first_row(), + n_rows()), all keys up to each row being stored already.
+// Attention of rows [rotations.first_row(), + n_rows()), all keys up to each row being stored
+// already.
 //   queries    (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
-//   row_scale  (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and temperature together
-//   out        (n_rows, n_heads, head_dim)
+//   row_scale  (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
+//   temperature together out        (n_rows, n_heads, head_dim)
 // float: within 1e-5 of the double reference for logits up to 50 in size.
 template <typename Element>
-void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads, const float* queries,
-            std::span<const float> row_scale, float* out);
+void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
+            const float* queries, std::span<const float> row_scale, float* out);
 
-// The SIMD targets compiled in that this machine can run, best first, by name; and a way to take one of them, for tests.
-// An empty name undoes the choice. Throws Error for a name that is not in the list.
+// The SIMD targets compiled in that this machine can run, best first, by name; and a way to take
+// one of them, for tests. An empty name undoes the choice. Throws Error for a name that is not in
+// the list.
 std::vector<std::string> attention_targets();
 void force_attention_target(const std::string& name);
 

@@ -12,19 +12,22 @@ namespace ropewalk {
 
 // Memory of one thread, grown once and reused.
 struct AttentionScratch {
-  AlignedBuffer<float> query;          // (rows, head_dim) unrotated, pairs side by side
+  AlignedBuffer<float> query;                 // (rows, head_dim) unrotated, pairs side by side
   std::vector<AlignedBuffer<float>> rotated;  // per branch of the plan: (rows, width)
-  std::vector<int64_t> width;          // per branch, 0 while not yet rotated
-  AlignedBuffer<float> key;            // (head_dim, kTile)
-  AlignedBuffer<float> value;          // (kTile, value_stride)
-  AlignedBuffer<float> scores;         // (rows, kTile)
-  AlignedBuffer<float> part;           // (rows, kTile)
-  AlignedBuffer<float> accumulated;    // (rows, value_stride)
-  AlignedBuffer<float> largest;        // (rows)
-  AlignedBuffer<float> total;          // (rows)
+  std::vector<int64_t> width;                 // per branch, 0 while not yet rotated
+  AlignedBuffer<float> key;                   // (head_dim, kTile)
+  AlignedBuffer<float> value;                 // (kTile, value_stride)
+  AlignedBuffer<float> scores;                // (rows, kTile)
+  AlignedBuffer<float>
+      part;  // (rows, kTile) scores of a branch, then (rows, value_stride) of the tile
+  AlignedBuffer<float> accumulated;  // (rows, value_stride)
+  AlignedBuffer<float> largest;      // (rows)
+  AlignedBuffer<float> total;        // (rows)
+  AlignedBuffer<float> decay;  // (rows) what the sums so far are worth under the new largest score
 };
 
-// Rows [row_begin, row_end) (counted from rotations.first_row()) of the query heads that share `kv_head`.
+// Rows [row_begin, row_end) (counted from rotations.first_row()) of the query heads that share
+// `kv_head`.
 template <typename Element>
 struct AttentionBlock {
   const Rotations* rotations;

@@ -22,17 +22,16 @@ using FloatVec = hn::Vec<FloatTag>;
 constexpr int kRows = 6;
 constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
 
-// c(R, V vectors) = a(R, depth) b(depth, V vectors), or += that.
-template <int R, int V, bool kAdd>
-HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, int64_t a_stride, const float* HWY_RESTRICT b,
-                               int64_t b_stride, float* HWY_RESTRICT c, int64_t c_stride, int64_t depth) {
+// c(R, V vectors) = a(R, depth) b(depth, V vectors).
+template <int R, int V>
+HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, int64_t a_stride,
+                               const float* HWY_RESTRICT b, int64_t b_stride, float* HWY_RESTRICT c,
+                               int64_t c_stride, int64_t depth) {
   const FloatTag tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(tag));
   FloatVec sum[R][V];
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) {
-      sum[r][v] = kAdd ? hn::Load(tag, c + r * c_stride + v * lanes) : hn::Zero(tag);
-    }
+    for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(tag);
   }
   for (int64_t k = 0; k < depth; ++k) {
     FloatVec row[V];
@@ -47,31 +46,32 @@ HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, int64_t a_stride, co
   }
 }
 
-template <int V, bool kAdd>
-HWY_INLINE void multiply_columns(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c,
-                                 int64_t c_stride, int64_t rows, int64_t depth) {
+template <int V>
+HWY_INLINE void multiply_columns(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
+                                 float* c, int64_t c_stride, int64_t rows, int64_t depth) {
   int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) {
-    multiply_panel<kRows, V, kAdd>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride, depth);
+    multiply_panel<kRows, V>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride,
+                             depth);
   }
   for (; r < rows; ++r) {
-    multiply_panel<1, V, kAdd>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride, depth);
+    multiply_panel<1, V>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride,
+                         depth);
   }
 }
 
-// c(rows, columns) = a(rows, depth) b(depth, columns), or += that.
+// c(rows, columns) = a(rows, depth) b(depth, columns).
 //   columns           a multiple of 16
 //   b, c              rows aligned to 64 bytes
-template <bool kAdd>
-HWY_INLINE void multiply(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* c,
-                         int64_t c_stride, int64_t rows, int64_t columns, int64_t depth) {
+HWY_INLINE void multiply(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
+                         float* c, int64_t c_stride, int64_t rows, int64_t columns, int64_t depth) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
   int64_t x = 0;
   for (; x + kVectors * lanes <= columns; x += kVectors * lanes) {
-    multiply_columns<kVectors, kAdd>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
+    multiply_columns<kVectors>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
   }
   for (; x < columns; x += lanes) {
-    multiply_columns<1, kAdd>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
+    multiply_columns<1>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kRowMultiple = 16;
 
 // What ggml and transformers do: position and frequency rounded to float32, their product too.
-void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positions, int64_t first_row,
-                  RotationTable& table) {
+void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positions,
+                  int64_t first_row, RotationTable& table) {
   const auto amplitude = static_cast<float>(spectrum.amplitude);
   const std::vector<double> inv_freq = spectrum.inv_freq();
   for (int64_t c = 0; c < spectrum.n_pairs(); ++c) {
@@ -34,14 +34,16 @@ RotationTable::RotationTable(int64_t pairs, int64_t rows)
       cos(static_cast<size_t>(pairs * stride)),
       sin(static_cast<size_t>(pairs * stride)) {}
 
-void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row, RotationTable& table) {
+void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row,
+                         RotationTable& table) {
   const CosSin value = cos_sin_of_turns(turns);
   table.cos[pair * table.stride + row] = static_cast<float>(value.cos * amplitude);
   table.sin[pair * table.stride + row] = static_cast<float>(value.sin * amplitude);
 }
 
-void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode, std::span<const DoubleDouble> positions,
-                        int64_t first_row, RotationTable& table) {
+void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
+                        std::span<const DoubleDouble> positions, int64_t first_row,
+                        RotationTable& table) {
   assert(table.n_pairs == spectrum.n_pairs());
   assert(first_row + static_cast<int64_t>(positions.size()) <= table.n_rows);
   if (mode == AngleMode::kFloat32) return fill_float32(spectrum, positions, first_row, table);

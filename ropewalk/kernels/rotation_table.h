@@ -12,10 +12,12 @@ namespace ropewalk {
 
 enum class AngleMode {
   kExact,    // every entry right to one float ulp, at any position up to 2^40
-  kFloat32,  // the angle is a float32 product, as ggml and transformers form it: for comparing with them only
+  kFloat32,  // the angle is a float32 product, as ggml and transformers form it: for comparing with
+             // them only
 };
 
-// Pair-major: row `r` of pair `c` lies at c * stride + r. Entries are amplitude * cos and amplitude * sin.
+// Pair-major: row `r` of pair `c` lies at c * stride + r. Entries are amplitude * cos and amplitude
+// * sin.
 struct RotationTable {
   int64_t n_pairs = 0;
   int64_t n_rows = 0;
@@ -34,11 +36,13 @@ struct RotationTable {
 //   positions  rotation positions, (count); |position| <= 2^40
 //   table      has the spectrum's pairs and rows up to first_row + count
 // kExact: |entry - exact| <= 1 float ulp wherever the entry is above 2^-38 in size.
-void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode, std::span<const DoubleDouble> positions,
-                        int64_t first_row, RotationTable& table);
+void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
+                        std::span<const DoubleDouble> positions, int64_t first_row,
+                        RotationTable& table);
 
 // cos and sin, times amplitude, of an angle given in turns, in the same manner: one entry.
-void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row, RotationTable& table);
+void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row,
+                         RotationTable& table);
 
 }  // namespace ropewalk
 

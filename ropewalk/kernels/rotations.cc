@@ -29,7 +29,9 @@ class Rotations::Builder {
   std::vector<HeardPair> heard(const PlanBranch& branch) {
     std::vector<HeardPair> heard;
     const RotationTable* listed = branch.key_positions.empty() ? nullptr : &listed_keys(branch);
-    const auto position = [](const PositionMap& map) { return [&map](int64_t p) { return map(p); }; };
+    const auto position = [](const PositionMap& map) {
+      return [&map](int64_t p) { return map(p); };
+    };
     const auto own = [](int64_t p) { return DoubleDouble(p); };
     for (int64_t pair = 0; pair < shared_.n_pairs(); ++pair) {
       switch (branch.pairs[pair]) {
@@ -41,11 +43,12 @@ class Rotations::Builder {
                    listed != nullptr ? *listed : key_table(branch.key, position(branch.key))));
           break;
         case PairState::kTrue:
-          heard.push_back(
-              rows(pair, query_table({}, branch.query_limit, own), key_table({}, own)));
+          heard.push_back(rows(pair, query_table({}, branch.query_limit, own), key_table({}, own)));
           break;
         case PairState::kFrozen:
-          heard.push_back(rows(pair, frozen_query(), key_table(fixed_position(0.0), [](int64_t) { return DoubleDouble(); })));
+          heard.push_back(rows(pair, frozen_query(), key_table(fixed_position(0.0), [](int64_t) {
+                                 return DoubleDouble();
+                               })));
           break;
       }
     }
@@ -61,7 +64,8 @@ class Rotations::Builder {
       for (int64_t d = 0; d < n; ++d) {
         const PairAngle angle = distance_turns(rotary_, shared_, pair, d);
         if (angle.silent) continue;  // the table is zero there
-        fill_rotation_entry(angle.turns, amplitude, pair, kDistanceMargin + n - 1 - d, out_.by_distance_);
+        fill_rotation_entry(angle.turns, amplitude, pair, kDistanceMargin + n - 1 - d,
+                            out_.by_distance_);
       }
     }
   }
@@ -90,14 +94,18 @@ class Rotations::Builder {
       return table;
     }
     for (int64_t r = 0; r < count; ++r) {
-      const Spectrum own = rotary_.spectrum.at(rotary_.spectrum.length_for_row(first + r, sequence_length_));
-      fill_rotation_rows(own, mode_, std::span(positions).subspan(static_cast<size_t>(r), 1), r, table);
+      const Spectrum own =
+          rotary_.spectrum.at(rotary_.spectrum.length_for_row(first + r, sequence_length_));
+      fill_rotation_rows(own, mode_, std::span(positions).subspan(static_cast<size_t>(r), 1), r,
+                         table);
     }
     return table;
   }
 
-  const RotationTable& query_table(const PositionMap& map, int64_t limit, const Position& position) {
-    const int64_t bound = limit < out_.first_row_ + out_.n_rows_ ? limit : kUnbounded;  // an idle limit is no limit
+  const RotationTable& query_table(const PositionMap& map, int64_t limit,
+                                   const Position& position) {
+    const int64_t bound =
+        limit < out_.first_row_ + out_.n_rows_ ? limit : kUnbounded;  // an idle limit is no limit
     return find_or_make({.query = true, .map = map, .limit = bound}, out_.first_row_, out_.n_rows_,
                         [&](int64_t i) { return position(std::min(i, bound)); });
   }
@@ -106,7 +114,8 @@ class Rotations::Builder {
     return find_or_make({.query = false, .map = map}, 0, out_.first_row_ + out_.n_rows_, position);
   }
 
-  // A few sinks with positions of their own; tiles read whole tiles of rows, so the table has one at least.
+  // A few sinks with positions of their own; tiles read whole tiles of rows, so the table has one
+  // at least.
   const RotationTable& listed_keys(const PlanBranch& branch) {
     const auto listed = static_cast<int64_t>(branch.key_positions.size());
     return make(0, std::max(listed, out_.first_row_ + out_.n_rows_),
@@ -126,9 +135,11 @@ class Rotations::Builder {
     return *frozen_;
   }
 
-  const RotationTable& find_or_make(Made wanted, int64_t first, int64_t count, const Position& position) {
+  const RotationTable& find_or_make(Made wanted, int64_t first, int64_t count,
+                                    const Position& position) {
     for (const Made& made : made_) {
-      if (made.query == wanted.query && made.limit == wanted.limit && made.map == wanted.map) return *made.table;
+      if (made.query == wanted.query && made.limit == wanted.limit && made.map == wanted.map)
+        return *made.table;
     }
     wanted.table = &make(first, count, position);
     made_.push_back(wanted);
@@ -145,7 +156,8 @@ class Rotations::Builder {
   const RotationTable* frozen_ = nullptr;
 };
 
-Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows, AngleMode mode)
+Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row,
+                     int64_t n_rows, AngleMode mode)
     : first_row_(first_row), n_rows_(n_rows), layout_(rotary.layout) {
   if (rotary.distance.is_curve() && rotary.spectrum.length() == SpectrumRule::Length::kToken) {
     throw Error("scheme", "a spectrum of its own for every token goes with no exact curve", "both",
@@ -160,7 +172,8 @@ Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t firs
 std::vector<int64_t> rotation_spans(const SpectrumRule& rule, int64_t first_row, int64_t last_row) {
   std::vector<int64_t> starts = {first_row};
   if (rule.length() != SpectrumRule::Length::kBlock) return starts;
-  for (int64_t next = (first_row / rule.block() + 1) * rule.block(); next < last_row; next += rule.block()) {
+  for (int64_t next = (first_row / rule.block() + 1) * rule.block(); next < last_row;
+       next += rule.block()) {
     starts.push_back(next);
   }
   return starts;

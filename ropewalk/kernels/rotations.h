@@ -12,7 +12,8 @@
 
 namespace ropewalk {
 
-// A pair that a branch hears, with its rows of cos and sin: the query's by i - first_row, the key's by j.
+// A pair that a branch hears, with its rows of cos and sin: the query's by i - first_row, the key's
+// by j.
 struct HeardPair {
   int64_t pair = 0;
   const float* query_cos = nullptr;
@@ -21,12 +22,14 @@ struct HeardPair {
   const float* key_sin = nullptr;
 };
 
-// Everything about positions that attention needs for rows [first_row, first_row + n_rows) against the keys up to them.
+// Everything about positions that attention needs for rows [first_row, first_row + n_rows) against
+// the keys up to them.
 class Rotations {
  public:
   //   rotary           with a spectrum rule that gives all these rows one length, or Length::kToken
   //   sequence_length  tokens of the whole sequence, >= first_row + n_rows
-  Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows, AngleMode mode);
+  Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows,
+            AngleMode mode);
 
   Rotations(const Rotations&) = delete;
   Rotations& operator=(const Rotations&) = delete;
@@ -39,8 +42,9 @@ class Rotations {
   // The heard pairs of branch `b` of the plan.
   const std::vector<HeardPair>& heard(size_t b) const { return heard_[b]; }
 
-  // The table of pairs of tokens that go by distance: distance d of pair c lies in row kDistanceMargin +
-  // (n_by_distance - 1 - d), so that keys in rising order read it in rising order; amplitude squared is in it.
+  // The table of pairs of tokens that go by distance: distance d of pair c lies in row
+  // kDistanceMargin + (n_by_distance - 1 - d), so that keys in rising order read it in rising
+  // order; amplitude squared is in it.
   const RotationTable& by_distance() const { return by_distance_; }
   static constexpr int64_t kDistanceMargin = 64;
 
@@ -56,7 +60,8 @@ class Rotations {
   RotationTable by_distance_;
 };
 
-// The row ranges of [first_row, last_row) that one Rotations can serve: split where the spectrum's length changes.
+// The row ranges of [first_row, last_row) that one Rotations can serve: split where the spectrum's
+// length changes.
 //   returns the starts, rising, first_row first
 std::vector<int64_t> rotation_spans(const SpectrumRule& rule, int64_t first_row, int64_t last_row);
 

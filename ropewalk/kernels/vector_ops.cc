@@ -7,8 +7,8 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ropewalk/kernels/vector_ops.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/contrib/math/math-inl.h"
+#include "hwy/foreach_target.h"  // must come first
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -56,7 +56,8 @@ float sum_of_squares(const float* in, size_t size) {
 void scale_by(const float* in, const float* weight, float scale, float* out, size_t size) {
   const auto factor = hn::Set(FloatTag(), scale);
   for_vectors(size, [&](size_t x, size_t count) {
-    store_part(hn::Mul(hn::Mul(load_part(in + x, count), factor), load_part(weight + x, count)), out + x, count);
+    store_part(hn::Mul(hn::Mul(load_part(in + x, count), factor), load_part(weight + x, count)),
+               out + x, count);
   });
 }
 
@@ -85,7 +86,8 @@ float sum_of_exp(const float* in, float shift, size_t size) {
   auto sum = hn::Zero(tag);
   for_vectors(size, [&](size_t x, size_t count) {
     const auto bounded = hn::Max(hn::Sub(load_part(in + x, count), offset), hn::Set(tag, -100.0f));
-    const auto term = hn::IfThenElseZero(hn::Gt(bounded, hn::Set(tag, -87.0f)), hn::Exp(tag, bounded));
+    const auto term =
+        hn::IfThenElseZero(hn::Gt(bounded, hn::Set(tag, -87.0f)), hn::Exp(tag, bounded));
     sum = hn::Add(sum, hn::IfThenElse(hn::FirstN(tag, count), term, hn::Zero(tag)));
   });
   return hn::GetLane(hn::SumOfLanes(tag, sum));
@@ -119,10 +121,12 @@ HWY_EXPORT(add_row);
 HWY_EXPORT(sum_of_exp);
 HWY_EXPORT(largest_of);
 
-void rms_norm(std::span<const float> in, std::span<const float> weight, double epsilon, std::span<float> out) {
+void rms_norm(std::span<const float> in, std::span<const float> weight, double epsilon,
+              std::span<float> out) {
   assert(in.size() == weight.size() && in.size() == out.size());
   const double squares = HWY_DYNAMIC_DISPATCH(sum_of_squares)(in.data(), in.size());
-  const auto scale = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(in.size()) + epsilon));
+  const auto scale =
+      static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(in.size()) + epsilon));
   HWY_DYNAMIC_DISPATCH(scale_by)(in.data(), weight.data(), scale, out.data(), in.size());
 }
 

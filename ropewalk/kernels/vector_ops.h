@@ -7,10 +7,12 @@
 
 namespace ropewalk {
 
-// out[x] = in[x] / sqrt(mean(in^2) + epsilon) * weight[x]. Source: Zhang, Sennrich 2019, arXiv 1910.07467.
+// out[x] = in[x] / sqrt(mean(in^2) + epsilon) * weight[x]. Source: Zhang, Sennrich 2019, arXiv
+// 1910.07467.
 //   in, weight, out  equal lengths; out may be in
 // Within 4 float ulps per element of the formula in exact arithmetic.
-void rms_norm(std::span<const float> in, std::span<const float> weight, double epsilon, std::span<float> out);
+void rms_norm(std::span<const float> in, std::span<const float> weight, double epsilon,
+              std::span<float> out);
 
 // gate[x] = gate[x] * sigmoid(gate[x]) * up[x]. Source: Shazeer 2020, arXiv 2002.05202.
 // Within 6 float ulps per element.

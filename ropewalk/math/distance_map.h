@@ -19,8 +19,8 @@ inline constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 struct PositionMap {
   DoubleDouble offset = 0.0;
   DoubleDouble slope = 1.0;
-  int64_t group = 1;             // >= 1
-  int64_t period = kUnbounded;   // >= 1
+  int64_t group = 1;            // >= 1
+  int64_t period = kUnbounded;  // >= 1
   double limit = std::numeric_limits<double>::infinity();
 
   DoubleDouble operator()(int64_t position) const;
@@ -52,7 +52,8 @@ class DistanceMap {
 
   DistanceMap() : branches_{Branch{}} {}
 
-  //   branches  in order of distance, the first from 0, each beginning where the one before ends, the last unbounded;
+  //   branches  in order of distance, the first from 0, each beginning where the one before ends,
+  //   the last unbounded;
   //             a Branch's bounds are tested, its maps trusted. Throws Error.
   explicit DistanceMap(std::vector<Branch> branches, PairRange pairs = {});
 
@@ -74,12 +75,14 @@ class DistanceMap {
 };
 
 // The pieces that most maps are made of.
-// f(d) = d below `window`, then start + slope * (d - window): cap with slope 0 and start = window, leaky with slope 1/k.
+// f(d) = d below `window`, then start + slope * (d - window): cap with slope 0 and start = window,
+// leaky with slope 1/k.
 DistanceMap piecewise_linear(int64_t window, DoubleDouble start, DoubleDouble slope,
                              PairRange pairs = {});
 
 // f through `points`, straight lines between them, the last line's slope beyond.
-//   points  (distance, value), at least two, distances whole, rising, the first 0; values finite. Throws Error.
+//   points  (distance, value), at least two, distances whole, rising, the first 0; values finite.
+//   Throws Error.
 struct CurvePoint {
   int64_t distance = 0;
   DoubleDouble value;

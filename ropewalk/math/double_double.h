@@ -1,7 +1,8 @@
 // Double-double arithmetic: an unevaluated sum hi + lo of two doubles, about 106 bits.
 // Formulas of position encodings are written once, in this type, and read like the paper.
 //
-// Sources: Dekker 1971; Knuth, TAOCP 2, 4.2.2; Hida, Li, Bailey 2001 (QD); Joldes, Muller, Popescu 2017 for the bounds.
+// Sources: Dekker 1971; Knuth, TAOCP 2, 4.2.2; Hida, Li, Bailey 2001 (QD); Joldes, Muller, Popescu
+// 2017 for the bounds.
 #ifndef ROPEWALK_MATH_DOUBLE_DOUBLE_H_
 #define ROPEWALK_MATH_DOUBLE_DOUBLE_H_
 
@@ -11,7 +12,8 @@
 
 namespace ropewalk {
 
-// Invariant: hi is the double nearest to hi + lo. A value made from a double or an integer is exact.
+// Invariant: hi is the double nearest to hi + lo. A value made from a double or an integer is
+// exact.
 struct DoubleDouble {
   double hi = 0;
   double lo = 0;
@@ -32,7 +34,8 @@ struct DoubleDouble {
 };
 
 // Relative error of one operation, |result - exact| <= k * 2^-106 * |exact|:
-// + and - of any signs 3 (of the larger operand under cancellation: 3 * 2^-106 * (|a| + |b|)), * 5, / 10, sqrt 8.
+// + and - of any signs 3 (of the larger operand under cancellation: 3 * 2^-106 * (|a| + |b|)), * 5,
+// / 10, sqrt 8.
 DoubleDouble operator-(DoubleDouble a);
 DoubleDouble operator+(DoubleDouble a, DoubleDouble b);
 DoubleDouble operator-(DoubleDouble a, DoubleDouble b);
@@ -51,10 +54,12 @@ DoubleDouble max(DoubleDouble a, DoubleDouble b);
 DoubleDouble clamp(DoubleDouble x, DoubleDouble low, DoubleDouble high);
 bool is_finite(DoubleDouble x);
 
-// Right to 2^-100 relative (log near 1: relative too). x > 0 for log, x >= 0 for sqrt; NaN otherwise.
+// Right to 2^-100 relative (log near 1: relative too). x > 0 for log, x >= 0 for sqrt; NaN
+// otherwise.
 DoubleDouble sqrt(DoubleDouble x);
 DoubleDouble log(DoubleDouble x);
-DoubleDouble exp(DoubleDouble x);  // overflows to infinity; below 2^-968 the low part underflows, then all
+DoubleDouble exp(
+    DoubleDouble x);  // overflows to infinity; below 2^-968 the low part underflows, then all
 
 // base^exponent for base > 0, to 2^-100 relative while |exponent * log(base)| <= 64.
 // pow(x, 0) and pow(1, y) are exactly 1; pow(x, 1) is exactly x.
@@ -69,7 +74,8 @@ extern const DoubleDouble kLn2;
 // Throws Error where the text is not a finite decimal numeral.
 DoubleDouble from_decimal(const std::string& text);
 
-// Scientific notation with `digits` significant digits (1 to 31), rounded to nearest: "1.0000000e-1".
+// Scientific notation with `digits` significant digits (1 to 31), rounded to nearest:
+// "1.0000000e-1".
 std::string to_decimal(DoubleDouble x, int digits);
 
 }  // namespace ropewalk

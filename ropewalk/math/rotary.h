@@ -1,4 +1,5 @@
-// Rotary: everything that decides the score between two tokens of a rotary layer. A value; no part knows a scheme's name.
+// Rotary: everything that decides the score between two tokens of a rotary layer. A value; no part
+// knows a scheme's name.
 #ifndef ROPEWALK_MATH_ROTARY_H_
 #define ROPEWALK_MATH_ROTARY_H_
 
@@ -11,7 +12,8 @@
 
 namespace ropewalk {
 
-// A pair is heard until it has made `turns` turns over the true distance d = i - j, before any distance map.
+// A pair is heard until it has made `turns` turns over the true distance d = i - j, before any
+// distance map.
 struct PairMask {
   enum class Past {
     kHeard,   // no mask
@@ -32,16 +34,15 @@ struct Visibility {
   int64_t window = kUnbounded;  // >= 1
   int64_t sinks = 0;            // >= 0
 
-  bool sees(int64_t i, int64_t j) const {
-    return j <= i && (i - j < window || j < sinks);
-  }
+  bool sees(int64_t i, int64_t j) const { return j <= i && (i - j < window || j < sinks); }
   // The position at which query i stands when it looks at key j, which it sees.
   int64_t standing(int64_t i, int64_t j) const {
     return i - j < window || i < window + sinks - 1 ? i : window + sinks - 1;
   }
 };
 
-// Multiplies the logits of row i: factor * max(1, ln(i + 1) / ln(trained_length)), the second where log_length > 1.
+// Multiplies the logits of row i: factor * max(1, ln(i + 1) / ln(trained_length)), the second where
+// log_length > 1.
 struct QueryTemperature {
   double factor = 1;
   int64_t log_length = 0;  // 0: none
@@ -49,11 +50,13 @@ struct QueryTemperature {
   double at(int64_t i) const;
 };
 
-// What a model file declares of its frequencies, kept so that a spectrum part starts from it afresh.
+// What a model file declares of its frequencies, kept so that a spectrum part starts from it
+// afresh.
 struct FrequencySource {
   DoubleDouble base = 10000.0;  // "rope_theta", "freq_base"
-  int64_t frequency_dim = 0;    // divisor of the exponent; equals rotary_dim but for proportional RoPE
-  int64_t trained_length = 0;   // L, in tokens
+  int64_t frequency_dim =
+      0;  // divisor of the exponent; equals rotary_dim but for proportional RoPE
+  int64_t trained_length = 0;  // L, in tokens
 };
 
 struct Rotary {
@@ -75,9 +78,9 @@ struct PairAngle {
   DoubleDouble turns;  // reduced to [-1/2, 1/2]; query less key
 };
 
-// The angle of `pair` between query i and key j (seen) in a sequence of n tokens: the definition that every kernel must
-// reproduce. `query_spectrum` and `key_spectrum` are what the rule gives for row i and, under Length::kToken, for token
-// j; they are equal otherwise.
+// The angle of `pair` between query i and key j (seen) in a sequence of n tokens: the definition
+// that every kernel must reproduce. `query_spectrum` and `key_spectrum` are what the rule gives for
+// row i and, under Length::kToken, for token j; they are equal otherwise.
 PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
                      const Spectrum& key_spectrum, int64_t pair, int64_t i, int64_t j);
 

@@ -21,14 +21,16 @@ std::vector<int64_t> mask_edges(const PairMask& mask, const Spectrum& spectrum) 
   return edges;
 }
 
-std::vector<PairState> pair_states(const Rotary& rotary, const Spectrum& spectrum, int64_t first_distance) {
+std::vector<PairState> pair_states(const Rotary& rotary, const Spectrum& spectrum,
+                                   int64_t first_distance) {
   std::vector<PairState> states;
   states.reserve(spectrum.turns_per_token.size());
   for (int64_t pair = 0; pair < spectrum.n_pairs(); ++pair) {
     const bool heard = rotary.mask.past == PairMask::Past::kHeard ||
                        first_distance <= rotary.mask.last_heard(spectrum.turns_per_token[pair]);
     if (!heard) {
-      states.push_back(rotary.mask.past == PairMask::Past::kSilent ? PairState::kSilent : PairState::kFrozen);
+      states.push_back(rotary.mask.past == PairMask::Past::kSilent ? PairState::kSilent
+                                                                   : PairState::kFrozen);
     } else {
       states.push_back(rotary.distance.pairs().holds(pair) ? PairState::kMapped : PairState::kTrue);
     }
@@ -37,13 +39,16 @@ std::vector<PairState> pair_states(const Rotary& rotary, const Spectrum& spectru
 }
 
 // The last position at which a query may stand when it looks at a sink.
-int64_t sink_limit(const Visibility& visibility) { return visibility.window + visibility.sinks - 1; }
+int64_t sink_limit(const Visibility& visibility) {
+  return visibility.window + visibility.sinks - 1;
+}
 
 bool has_far_sinks(const Visibility& visibility) {
   return visibility.sinks > 0 && visibility.window < kUnbounded - visibility.sinks;
 }
 
-// Sinks under a curve: the query stands still, so each sink has one distance, and its key alone can carry the angle.
+// Sinks under a curve: the query stands still, so each sink has one distance, and its key alone can
+// carry the angle.
 PlanBranch curved_sinks(const Rotary& rotary) {
   const int64_t limit = sink_limit(rotary.visibility);
   PlanBranch branch;
@@ -51,7 +56,8 @@ PlanBranch curved_sinks(const Rotary& rotary) {
   branch.first_query = limit + 1;
   branch.query_limit = limit;
   branch.query = fixed_position(0.0);
-  for (int64_t j = 0; j < branch.key_end; ++j) branch.key_positions.push_back(-rotary.distance.at(limit, j));
+  for (int64_t j = 0; j < branch.key_end; ++j)
+    branch.key_positions.push_back(-rotary.distance.at(limit, j));
   return branch;
 }
 
@@ -70,7 +76,8 @@ KeyInterval PlanBranch::keys(int64_t i) const {
 
 KeyInterval RotationPlan::keys_by_distance(int64_t i) const {
   if (!by_distance) return {};
-  const bool sees_all = visibility.window == kUnbounded || (has_far_sinks(visibility) && i <= sink_limit(visibility));
+  const bool sees_all =
+      visibility.window == kUnbounded || (has_far_sinks(visibility) && i <= sink_limit(visibility));
   return {sees_all ? 0 : std::max<int64_t>(0, i - visibility.window + 1), i + 1};
 }
 
@@ -82,7 +89,9 @@ RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64
   RotationPlan plan;
   plan.visibility = visibility;
   plan.by_distance = rotary.distance.is_curve();
-  plan.n_by_distance = plan.by_distance ? std::min(n, far_sinks ? sink_limit(visibility) + 1 : visibility.window) : 0;
+  plan.n_by_distance = plan.by_distance
+                           ? std::min(n, far_sinks ? sink_limit(visibility) + 1 : visibility.window)
+                           : 0;
 
   const auto add = [&](PlanBranch branch, int64_t first, int64_t last) {
     branch.first = std::max(branch.first, first);

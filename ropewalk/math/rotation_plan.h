@@ -25,8 +25,10 @@ struct KeyInterval {
   bool empty() const { return first >= last; }
 };
 
-// Holds for a query i and a key j, d = i - j, standing = min(i, query_limit), where all of these hold:
-//   first <= d < last;  j < key_end;  i >= first_query;  first_standing <= standing - j < last_standing
+// Holds for a query i and a key j, d = i - j, standing = min(i, query_limit), where all of these
+// hold:
+//   first <= d < last;  j < key_end;  i >= first_query;  first_standing <= standing - j <
+//   last_standing
 // There, a mapped pair turns by query(standing) - key(j) tokens, a true one by standing - j.
 struct PlanBranch {
   int64_t first = 0;
@@ -46,12 +48,12 @@ struct PlanBranch {
   KeyInterval keys(int64_t i) const;
 };
 
-// Every (i, j) that is seen falls into exactly one branch, or, where the map is a curve and no branch holds, turns pair
-// by pair with the angle that distance_turns() gives for d.
+// Every (i, j) that is seen falls into exactly one branch, or, where the map is a curve and no
+// branch holds, turns pair by pair with the angle that distance_turns() gives for d.
 struct RotationPlan {
   std::vector<PlanBranch> branches;
-  bool by_distance = false;     // pairs of tokens outside every branch go by distance_turns()
-  int64_t n_by_distance = 0;    // distances 0 <= d < n_by_distance occur there
+  bool by_distance = false;   // pairs of tokens outside every branch go by distance_turns()
+  int64_t n_by_distance = 0;  // distances 0 <= d < n_by_distance occur there
   Visibility visibility;
 
   // The keys of row i that go by distance; empty where by_distance is false.
@@ -61,7 +63,8 @@ struct RotationPlan {
 // The plan for sequences of at most n tokens: branches that cannot hold there are left out.
 RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64_t n);
 
-// The angle of `pair` at distance d >= 0 where no sink is involved, as the map and the mask have it.
+// The angle of `pair` at distance d >= 0 where no sink is involved, as the map and the mask have
+// it.
 PairAngle distance_turns(const Rotary& rotary, const Spectrum& spectrum, int64_t pair, int64_t d);
 
 }  // namespace ropewalk

@@ -10,19 +10,22 @@
 
 namespace ropewalk {
 
-// The angle per token of every pair, with the two numbers that go beside it and are never folded into it.
+// The angle per token of every pair, with the two numbers that go beside it and are never folded
+// into it.
 struct Spectrum {
-  std::vector<DoubleDouble> turns_per_token;  // (n_pairs), inv_freq / 2 pi; 0 for a pair that does not turn
+  std::vector<DoubleDouble>
+      turns_per_token;  // (n_pairs), inv_freq / 2 pi; 0 for a pair that does not turn
 
-  // Multiplies cos and sin of rotated coordinates, so their logits by its square; coordinates that pass through keep
-  // theirs.
+  // Multiplies cos and sin of rotated coordinates, so their logits by its square; coordinates that
+  // pass through keep theirs.
   double amplitude = 1;
 
   // Multiplies every logit, rotated coordinates or not.
   double logit_multiplier = 1;
 
-  // The base of the geometric progression that the pairs were derived from, and its divisor (frequency_dim), for
-  // reproducing engines that rebuild the angles from it in float32; 0 where the list came as a list.
+  // The base of the geometric progression that the pairs were derived from, and its divisor
+  // (frequency_dim), for reproducing engines that rebuild the angles from it in float32; 0 where
+  // the list came as a list.
   double base = 0;
   int64_t frequency_dim = 0;
 
@@ -32,7 +35,8 @@ struct Spectrum {
   std::vector<double> inv_freq() const;  // (n_pairs)
 };
 
-// inv_freq of plain RoPE, base^(-2 pair / frequency_dim), in radians per token. Source: Su et al. 2021, arXiv 2104.09864.
+// inv_freq of plain RoPE, base^(-2 pair / frequency_dim), in radians per token. Source: Su et al.
+// 2021, arXiv 2104.09864.
 //   base           > 0
 //   frequency_dim  even, >= 2
 //   n_pairs        <= frequency_dim / 2
@@ -45,7 +49,8 @@ Spectrum spectrum_of(const std::vector<DoubleDouble>& inv_freq);
 // Plain RoPE: rope_inv_freq as a Spectrum that remembers its base.
 Spectrum rope_spectrum(DoubleDouble base, int64_t frequency_dim, int64_t n_pairs);
 
-// A spectrum as a function of the length n. n is an argument, never state: equal n gives equal output.
+// A spectrum as a function of the length n. n is an argument, never state: equal n gives equal
+// output.
 class SpectrumRule {
  public:
   using Function = std::function<Spectrum(int64_t length)>;
@@ -55,7 +60,8 @@ class SpectrumRule {
     kFixed,     // the spectrum does not depend on it
     kSequence,  // the number of tokens of the whole sequence
     kBlock,     // rows [i0, i1) of a block, with every key they look at, see i1; see block()
-    kToken,     // token t, as a query and as a key, sees t + 1: keys of unequal spectra meet, a fault to be recognised
+    kToken,  // token t, as a query and as a key, sees t + 1: keys of unequal spectra meet, a fault
+             // to be recognised
   };
 
   SpectrumRule() : SpectrumRule(Spectrum{}) {}

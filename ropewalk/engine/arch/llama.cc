@@ -14,7 +14,8 @@ namespace ropewalk {
 namespace {
 
 constexpr int64_t kBlock = Dense::kBlockRows;
-constexpr int64_t kFewRows = 16;  // up to here threads share a product's outputs instead of its rows
+constexpr int64_t kFewRows =
+    16;  // up to here threads share a product's outputs instead of its rows
 
 int64_t whole_blocks(int64_t rows) { return (rows + kBlock - 1) / kBlock * kBlock; }
 
@@ -23,12 +24,24 @@ struct Names {
   std::string embedding, output_norm, output;
   std::string layer, attention_norm, q, k, v, o, ffn_norm, gate, up, down;
 
-  std::string of(int64_t n, const std::string& part) const { return layer + std::to_string(n) + "." + part + ".weight"; }
+  std::string of(int64_t n, const std::string& part) const {
+    return layer + std::to_string(n) + "." + part + ".weight";
+  }
 };
 
-const Names kGgufNames = {"token_embd.weight", "output_norm.weight", "output.weight", "blk.",       "attn_norm",
-                          "attn_q",            "attn_k",             "attn_v",        "attn_output", "ffn_norm",
-                          "ffn_gate",          "ffn_up",             "ffn_down"};
+const Names kGgufNames = {"token_embd.weight",
+                          "output_norm.weight",
+                          "output.weight",
+                          "blk.",
+                          "attn_norm",
+                          "attn_q",
+                          "attn_k",
+                          "attn_v",
+                          "attn_output",
+                          "ffn_norm",
+                          "ffn_gate",
+                          "ffn_up",
+                          "ffn_down"};
 const Names kHfNames = {"model.embed_tokens.weight",
                         "model.norm.weight",
                         "lm_head.weight",
@@ -93,9 +106,11 @@ class Llama : public Decoder {
         precision_(precision),
         names_(is_gguf ? kGgufNames : kHfNames),
         source_(source),
-        embedding_(expect_tensor(source, names_.embedding, {size(shape_.vocabulary), size(shape_.hidden)})),
+        embedding_(expect_tensor(source, names_.embedding,
+                                 {size(shape_.vocabulary), size(shape_.hidden)})),
         output_norm_(read_vector(source, names_.output_norm, size(shape_.hidden))),
-        output_(source, source.find_tensor(names_.output) != nullptr ? names_.output : names_.embedding,
+        output_(source,
+                source.find_tensor(names_.output) != nullptr ? names_.output : names_.embedding,
                 shape_.vocabulary, shape_.hidden, precision) {
     for (int64_t n = 0; n < shape_.n_layers; ++n) layers_.push_back(read_layer(n));
   }
@@ -109,7 +124,8 @@ class Llama : public Decoder {
   }
 
   AlignedBuffer<float> forward(const Pass& pass, KvCache& cache) const override {
-    if (precision_ == Precision::kBf16) return forward_with(pass, static_cast<LlamaCache<Bf16>&>(cache));
+    if (precision_ == Precision::kBf16)
+      return forward_with(pass, static_cast<LlamaCache<Bf16>&>(cache));
     return forward_with(pass, static_cast<LlamaCache<float>&>(cache));
   }
 
@@ -158,7 +174,8 @@ class Llama : public Decoder {
       cache.layers[n].store(pass.first_row, rows, state.k.data(), state.v.data());
       attend_rows(pass, n, tables, cache.layers[n], state);
       finish(layer, rows, state);
-      if (pass.progress) pass.progress(static_cast<double>(n + 1) / static_cast<double>(shape_.n_layers));
+      if (pass.progress)
+        pass.progress(static_cast<double>(n + 1) / static_cast<double>(shape_.n_layers));
     }
     for (int64_t r = 0; r < rows; ++r) {
       const std::span<float> row(state.residual.data() + r * shape_.hidden, size(shape_.hidden));
@@ -191,12 +208,14 @@ class Llama : public Decoder {
     {
       BlockScratch scratch(shape_);
 #pragma omp for schedule(dynamic, 1)
-      for (int64_t first = 0; first < rows; first += kBlock) body(first, std::min(kBlock, rows - first), scratch);
+      for (int64_t first = 0; first < rows; first += kBlock)
+        body(first, std::min(kBlock, rows - first), scratch);
     }
   }
 
   // scratch.norm = the normed rows.
-  void normalise(const float* rows, int64_t count, const std::vector<float>& weight, BlockScratch& scratch) const {
+  void normalise(const float* rows, int64_t count, const std::vector<float>& weight,
+                 BlockScratch& scratch) const {
     for (int64_t r = 0; r < count; ++r) {
       rms_norm({rows + r * shape_.hidden, size(shape_.hidden)}, weight, shape_.norm_epsilon,
                {scratch.norm.data() + r * shape_.hidden, size(shape_.hidden)});
@@ -206,7 +225,8 @@ class Llama : public Decoder {
   // q, k and v of all rows.
   void project(const Layer& layer, int64_t rows, State& state) const {
     const auto block = [&](int64_t first, int64_t count, BlockScratch& scratch, const auto& apply) {
-      normalise(state.residual.data() + first * shape_.hidden, count, layer.attention_norm, scratch);
+      normalise(state.residual.data() + first * shape_.hidden, count, layer.attention_norm,
+                scratch);
       apply(layer.q, scratch.norm.data(), state.q.data() + first * layer.q.outputs());
       apply(layer.k, scratch.norm.data(), state.k.data() + first * layer.k.outputs());
       apply(layer.v, scratch.norm.data(), state.v.data() + first * layer.v.outputs());
@@ -218,36 +238,44 @@ class Llama : public Decoder {
   void finish(const Layer& layer, int64_t rows, State& state) const {
     const auto block = [&](int64_t first, int64_t count, BlockScratch& scratch, const auto& apply) {
       float* residual = state.residual.data() + first * shape_.hidden;
-      const auto add_back = [&] { add({scratch.back.data(), size(count * shape_.hidden)}, {residual, size(count * shape_.hidden)}); };
+      const auto add_back = [&] {
+        add({scratch.back.data(), size(count * shape_.hidden)},
+            {residual, size(count * shape_.hidden)});
+      };
       apply(layer.o, state.attended.data() + first * layer.o.inputs(), scratch.back.data());
       add_back();
       normalise(residual, count, layer.ffn_norm, scratch);
       apply(layer.gate, scratch.norm.data(), scratch.gate.data());
       apply(layer.up, scratch.norm.data(), scratch.up.data());
-      swiglu({scratch.gate.data(), size(count * shape_.ffn)}, {scratch.up.data(), size(count * shape_.ffn)});
+      swiglu({scratch.gate.data(), size(count * shape_.ffn)},
+             {scratch.up.data(), size(count * shape_.ffn)});
       apply(layer.down, scratch.gate.data(), scratch.back.data());
       add_back();
     };
     in_blocks(rows, block);
   }
 
-  // Runs block(first, count, scratch, apply) over all rows; `apply(dense, x, y)` multiplies the block's rows. Threads
-  // share the blocks, or, where there are few rows, the outputs of each product.
+  // Runs block(first, count, scratch, apply) over all rows; `apply(dense, x, y)` multiplies the
+  // block's rows. Threads share the blocks, or, where there are few rows, the outputs of each
+  // product.
   template <typename Block>
   void in_blocks(int64_t rows, const Block& block) const {
     if (rows <= kFewRows) {
       BlockScratch scratch(shape_);
-      block(0, rows, scratch, [&](const Dense& dense, const float* x, float* y) { dense.apply_wide(x, rows, y); });
+      block(0, rows, scratch,
+            [&](const Dense& dense, const float* x, float* y) { dense.apply_wide(x, rows, y); });
       return;
     }
     for_blocks(rows, [&](int64_t first, int64_t count, BlockScratch& scratch) {
-      block(first, count, scratch,
-            [&](const Dense& dense, const float* x, float* y) { dense.apply(x, count, y, scratch.dense); });
+      block(first, count, scratch, [&](const Dense& dense, const float* x, float* y) {
+        dense.apply(x, count, y, scratch.dense);
+      });
     });
   }
 
   template <typename Element>
-  void attend_rows(const Pass& pass, int64_t n, RotationTables& tables, const KvTiles<Element>& kv, State& state) const {
+  void attend_rows(const Pass& pass, int64_t n, RotationTables& tables, const KvTiles<Element>& kv,
+                   State& state) const {
     const size_t scheme = pass.positions->layers[n];
     std::vector<float> scale = tables.row_scale(scheme);
     const float root = 1.0f / std::sqrt(static_cast<float>(shape_.head_dim));
@@ -258,7 +286,8 @@ class Llama : public Decoder {
       const int64_t first = starts[s] - pass.first_row;
       const int64_t offset = first * shape_.n_heads * shape_.head_dim;
       attend<Element>(rotations, kv, shape_.n_heads, state.q.data() + offset,
-                      std::span(scale).subspan(size(first), size(rotations.n_rows())), state.attended.data() + offset);
+                      std::span(scale).subspan(size(first), size(rotations.n_rows())),
+                      state.attended.data() + offset);
     }
   }
 
@@ -274,8 +303,8 @@ class Llama : public Decoder {
 
 }  // namespace
 
-std::unique_ptr<Decoder> load_llama(const ModelConfig& config, const TensorSource& source, bool is_gguf,
-                                    Precision precision) {
+std::unique_ptr<Decoder> load_llama(const ModelConfig& config, const TensorSource& source,
+                                    bool is_gguf, Precision precision) {
   return std::make_unique<Llama>(config, source, is_gguf, precision);
 }
 
