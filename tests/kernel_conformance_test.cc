@@ -1,4 +1,5 @@
-// Every registered scheme, every SIMD target this machine can run: the attention kernel against the double reference.
+// Every registered scheme, every SIMD target this machine can run: the attention kernel against the
+// double reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +47,9 @@ Inputs random_inputs(const Case& c) {
   return {random_floats(q, generator), random_floats(kv, generator), random_floats(kv, generator)};
 }
 
-std::vector<double> wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+std::vector<double> wide(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
 
 // As bfloat16 would keep them.
 std::vector<float> rounded(std::vector<float> values) {
@@ -54,9 +57,11 @@ std::vector<float> rounded(std::vector<float> values) {
   return values;
 }
 
-// The kernel over rows [first, n_tokens) as one pass would run it: the spans of the spectrum's lengths one by one.
+// The kernel over rows [first, n_tokens) as one pass would run it: the spans of the spectrum's
+// lengths one by one.
 template <typename Element>
-std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs& in, int64_t first = 0) {
+std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs& in,
+                              int64_t first = 0) {
   KvTiles<Element> kv(c.n_kv_heads, c.layout.head_dim, c.n_tokens);
   kv.store(0, c.n_tokens, in.key.data(), in.value.data());
   const int64_t row = c.n_heads * c.layout.head_dim;
@@ -64,20 +69,24 @@ std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs&
   std::vector<int64_t> starts = rotation_spans(rotary.spectrum, first, c.n_tokens);
   starts.push_back(c.n_tokens);
   for (size_t s = 0; s + 1 < starts.size(); ++s) {
-    const Rotations rotations(rotary, c.n_tokens, starts[s], starts[s + 1] - starts[s], AngleMode::kExact);
+    const Rotations rotations(rotary, c.n_tokens, starts[s], starts[s + 1] - starts[s],
+                              AngleMode::kExact);
     std::vector<float> scale;
     for (int64_t i = starts[s]; i < starts[s + 1]; ++i) {
-      const double multiplier = rotary.spectrum.at(rotary.spectrum.length_for_row(i, c.n_tokens)).logit_multiplier;
+      const double multiplier =
+          rotary.spectrum.at(rotary.spectrum.length_for_row(i, c.n_tokens)).logit_multiplier;
       scale.push_back(static_cast<float>(multiplier * rotary.temperature.at(i) /
                                          std::sqrt(static_cast<double>(c.layout.head_dim))));
     }
-    attend<Element>(rotations, kv, c.n_heads, in.query.data() + starts[s] * row, scale, out.data() + starts[s] * row);
+    attend<Element>(rotations, kv, c.n_heads, in.query.data() + starts[s] * row, scale,
+                    out.data() + starts[s] * row);
   }
   return out;
 }
 
 std::vector<double> run_reference(const Rotary& rotary, const Case& c, const Inputs& in) {
-  const ReferenceShape shape{.n_tokens = c.n_tokens, .n_heads = c.n_heads, .n_kv_heads = c.n_kv_heads, .scale = {}};
+  const ReferenceShape shape{
+      .n_tokens = c.n_tokens, .n_heads = c.n_heads, .n_kv_heads = c.n_kv_heads, .scale = {}};
   return reference_attention(rotary, shape, wide(in.query), wide(in.key), wide(in.value));
 }
 
@@ -91,7 +100,8 @@ double worst(const std::vector<float>& got, const std::vector<double>& expected)
 }
 
 Rotary declared(const PairLayout& layout) {
-  const FrequencySource source{.base = 10000.0, .frequency_dim = layout.rotary_dim, .trained_length = kTrained};
+  const FrequencySource source{
+      .base = 10000.0, .frequency_dim = layout.rotary_dim, .trained_length = kTrained};
   return plain_rotary(source, layout);
 }
 
@@ -115,7 +125,8 @@ TEST_P(KernelConformance, EveryTargetGivesTheReference) {
   const SchemeInfo& scheme = *find_scheme(GetParam());
   double largest = 0;
   int checks = 0;
-  for (const PairLayout layout : {PairLayout{PairOrder::kHalf, 16, 12}, PairLayout{PairOrder::kInterleaved, 24, 24}}) {
+  for (const PairLayout layout :
+       {PairLayout{PairOrder::kHalf, 16, 12}, PairLayout{PairOrder::kInterleaved, 24, 24}}) {
     const Case c{.layout = layout};
     const Inputs in = random_inputs(c);
     const Inputs in_bf16 = {in.query, rounded(in.key), rounded(in.value)};
@@ -144,9 +155,10 @@ std::vector<std::string> names() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Schemes, KernelConformance, testing::ValuesIn(names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& scheme) { return scheme.param; });
 
-// Parts of several kinds at once: the order of mask, visibility and map must hold for every pair of tokens.
+// Parts of several kinds at once: the order of mask, visibility and map must hold for every pair of
+// tokens.
 TEST(KernelCombinations, GiveTheReference) {
   const PairLayout layout{PairOrder::kHalf, 16, 16};
   const Case c{.layout = layout};
@@ -173,22 +185,27 @@ TEST(KernelCombinations, GiveTheReference) {
            "sinks,count=200,size=20",
        }) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
-    EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound) << scheme;
+    EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
+        << scheme;
   }
 }
 
-// Odd sizes: one token, tiles one short and one over, one head, many heads per key, a head of two coordinates.
+// Odd sizes: one token, tiles one short and one over, one head, many heads per key, a head of two
+// coordinates.
 TEST(KernelShapes, GiveTheReference) {
   for (const int64_t n : {1, 2, 63, 64, 65, 127, 129}) {
-    for (const auto& [heads, kv_heads] : std::map<int64_t, int64_t>{{1, 1}, {3, 1}, {8, 4}, {9, 3}}) {
-      for (const PairLayout layout : {PairLayout{PairOrder::kHalf, 2, 2}, PairLayout{PairOrder::kInterleaved, 20, 6},
-                                      PairLayout{PairOrder::kHalf, 33, 32}}) {
+    for (const auto& [heads, kv_heads] :
+         std::map<int64_t, int64_t>{{1, 1}, {3, 1}, {8, 4}, {9, 3}}) {
+      for (const PairLayout layout :
+           {PairLayout{PairOrder::kHalf, 2, 2}, PairLayout{PairOrder::kInterleaved, 20, 6},
+            PairLayout{PairOrder::kHalf, 33, 32}}) {
         const Case c{.n_tokens = n, .n_heads = heads, .n_kv_heads = kv_heads, .layout = layout};
         const Inputs in = random_inputs(c);
         for (const char* scheme : {"rope", "cap,window=40+full_turn", "log_tail,window=12"}) {
           const Rotary rotary = apply_scheme(scheme, declared(layout));
           EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
-              << scheme << ", " << n << " tokens, " << heads << " heads, head_dim " << layout.head_dim;
+              << scheme << ", " << n << " tokens, " << heads << " heads, head_dim "
+              << layout.head_dim;
         }
       }
     }
@@ -200,14 +217,15 @@ TEST(KernelCache, LaterRowsAloneAreTheSame) {
   const PairLayout layout{PairOrder::kHalf, 16, 16};
   const Case c{.layout = layout};
   const Inputs in = random_inputs(c);
-  for (const char* scheme : {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk", "self_extend,window=10,group=4",
-                             "sinks,count=3,size=30"}) {
+  for (const char* scheme : {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk",
+                             "self_extend,window=10,group=4", "sinks,count=3,size=30"}) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     const std::vector<double> expected = run_reference(rotary, c, in);
     for (const int64_t first : {1, 64, 100, 149}) {
       const std::vector<float> got = run_kernel<float>(rotary, c, in, first);
       const auto skip = static_cast<std::ptrdiff_t>(first * c.n_heads * layout.head_dim);
-      EXPECT_LE(worst({got.begin() + skip, got.end()}, {expected.begin() + skip, expected.end()}), kBound)
+      EXPECT_LE(worst({got.begin() + skip, got.end()}, {expected.begin() + skip, expected.end()}),
+                kBound)
           << scheme << " from row " << first;
     }
   }

@@ -14,9 +14,12 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ropewalk/kernels/attention.cc"
-#include "hwy/foreach_target.h"  // must come first
+// foreach_target.h must come first.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/attention-inl.h"
+// clang-format on
 
 #if HWY_ONCE
 namespace ropewalk {

@@ -7,9 +7,12 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ropewalk/kernels/vector_ops.cc"
+// foreach_target.h must come first.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/foreach_target.h"  // must come first
 #include "hwy/highway.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
