@@ -17,6 +17,7 @@ and to fuzz/corpus/ the files that the fuzzers of these formats start from.
 import argparse
 import json
 import pathlib
+import struct
 
 import gguf
 import numpy as np
@@ -271,6 +272,58 @@ def write_expected(directory, weights):
     (directory / "tiny_llama_expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
+def gguf_header(architecture, keys):
+    """A GGUF file without tensors: what declares a model's positions."""
+
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    entries = text("general.architecture") + struct.pack("<I", 8) + text(architecture)
+    for key, value in keys.items():
+        entries += text(f"{architecture}.{key}")
+        if isinstance(value, str):
+            entries += struct.pack("<I", 8) + text(value)
+        else:
+            entries += struct.pack("<If", 6, value) if isinstance(value, float) else struct.pack("<II", 4, value)
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys) + 1) + entries
+
+
+def write_model_config_seeds(seed):
+    sizes = {"block_count": 2, "context_length": 128, "embedding_length": 32, "feed_forward_length": 24,
+             "attention.head_count": 4, "attention.head_count_kv": 2, "vocab_size": 272,
+             "attention.layer_norm_rms_epsilon": 1e-5}
+    yarn = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 32,
+            "rope.freq_base": 1e6}
+    seed("llama.gguf", gguf_header("llama", {**sizes, "rope.dimension_count": 8}))
+    seed("yarn.gguf", gguf_header("qwen2", {**sizes, **yarn}))
+    seed("phi3.gguf", gguf_header("phi3", {**sizes, "rope.scaling.attn_factor": 1.19, "attention.sliding_window": 64}))
+    config = {"model_type": "llama", "hidden_size": 32, "intermediate_size": 24, "num_attention_heads": 4,
+              "num_hidden_layers": 2, "num_key_value_heads": 2, "rms_norm_eps": 1e-5, "vocab_size": 272,
+              "max_position_embeddings": 128, "rope_theta": 10000.0}
+    scalings = {
+        "linear": {"type": "linear", "factor": 4.0},
+        "dynamic": {"rope_type": "dynamic", "factor": 2.0},
+        "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 32},
+        "llama3": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                   "original_max_position_embeddings": 32},
+        "longrope": {"rope_type": "longrope", "long_factor": [1, 2, 3, 4], "short_factor": [1, 1, 1, 1],
+                     "original_max_position_embeddings": 32},
+    }
+    for name, scaling in scalings.items():
+        seed(f"{name}.json", json.dumps({**config, "rope_scaling": scaling}).encode())
+    seed("parameters.json", json.dumps({**config, "rope_parameters": {"rope_type": "default", "rope_theta": 5e5},
+                                        "layer_types": ["full_attention"] * 2}).encode())
+
+
+# One string for every part, and some of several.
+SCHEMES = """rope linear,factor=4 base,factor=8 ntk,factor=4 ntk_by_parts,factor=8,alpha=1,beta=32 yarn,factor=8,ramp=turns
+ntk_mixed,factor=4,power=0.625 llama3,factor=8,low=1,high=4,original=64 longrope,long=1:2:3:4,short=1:1:1:1
+dynamic_ntk,factor=2,block=64 dynamic_ntk,block=all stale_dynamic_ntk cap,window=64,pairs=1:2 leaky,window=64,divisor=8
+log_tail,window=64 log_tail,window=64,bound=128,at=4096,pieces=8 self_extend,window=64,group=8 curve,points=0:0:64:64:512:96
+full_turn,turns=2,mode=freeze window,size=64 sinks,count=4,size=60 logn temperature,factor=1.5
+declared cap,window=64+full_turn+sinks,count=2,size=50+logn+yarn,factor=4""".split()
+
+
 def write_seeds(fixtures, corpus):
     def seed(name, content):
         path = corpus / name
@@ -279,6 +332,9 @@ def write_seeds(fixtures, corpus):
 
     seed("gguf/types.gguf", (fixtures / "types.gguf").read_bytes())
     seed("config_json/config.json", (fixtures / "tiny_llama_hf" / "config.json").read_bytes())
+    write_model_config_seeds(lambda name, content: seed("model_config/" + name, content))
+    for scheme in SCHEMES:
+        seed("scheme_string/" + scheme.translate(str.maketrans(",=:+.", "_____")), scheme.encode())
     tensors = {"a": np.ones((2, 3), np.float32), "b": np.ones(4, np.float16), "c": np.array(3, np.int64)}
     seed("safetensors/small.safetensors", safetensors.numpy.save(tensors, {"format": "pt"}))
 

@@ -1,0 +1,89 @@
+// Any model description, a GGUF header or a config.json: declared positions that can be evaluated,
+// or an Error.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/model_config.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/schemes/scheme_string.h"
+
+namespace {
+
+using namespace ropewalk;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check(const Rotary& rotary) {
+  validate(rotary.layout);
+  for (const int64_t n : {1, 4096, 1 << 20}) {
+    const Spectrum spectrum = rotary.spectrum.at(n);
+    require(spectrum.n_pairs() == rotary.layout.n_pairs());
+    require(std::isfinite(spectrum.amplitude) && std::isfinite(spectrum.logit_multiplier));
+    for (const double inv_freq : spectrum.inv_freq()) require(std::isfinite(inv_freq));
+  }
+}
+
+// Layers are alike: the first and the last stand for all.
+void check(const ModelConfig& config) {
+  require(!config.layers.empty());
+  for (const auto* layer : {&config.layers.front(), &config.layers.back()})
+    if (layer->has_value()) check(**layer);
+  for (const DeclaredField& field : config.fields) require(!field.name.empty());
+  require(trained_length(config) >= 0);
+  if (!config.scheme.empty()) parse_scheme(config.scheme);
+}
+
+// What the reader gives, or nothing where it refuses.
+template <typename Read>
+std::optional<ModelConfig> try_to(Read read) {
+  try {
+    return read();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Both readers: what the stricter one takes, the other takes too. Nothing that was read may be
+// refused later, so no Error is caught here.
+template <typename ReadConfig, typename ReadPositions>
+void read(ReadConfig read_config, ReadPositions read_positions) {
+  const std::optional<ModelConfig> to_run = try_to(read_config);
+  const std::optional<ModelConfig> to_show = try_to(read_positions);
+  if (to_run) check(*to_run);
+  if (to_show) check(*to_show);
+  require(to_show || !to_run);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.starts_with("GGUF")) {
+    std::optional<GgufFile> file;
+    try {
+      file = GgufFile::parse(std::as_bytes(std::span(data, size)), "fuzz", GgufData::kOptional);
+    } catch (const Error&) {
+      return 0;
+    }
+    read([&] { return read_gguf_config(*file); }, [&] { return read_gguf_positions(*file); });
+    return 0;
+  }
+  nlohmann::ordered_json document;
+  try {
+    document = parse_json(text, "fuzz");
+  } catch (const Error&) {
+    return 0;
+  }
+  read([&] { return read_hf_config(document, "fuzz"); },
+       [&] { return read_hf_positions(document, "fuzz"); });
+  return 0;
+}
