@@ -1,0 +1,89 @@
+#include "ropewalk/formats/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "ropewalk/formats/test_support.h"
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+size_t files_in(const TempDirectory& directory) {
+  const fs::directory_iterator all(directory.path());
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(AtomicFile, AppearsWholeWhenCommitted) {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/out";
+  const std::string large(3 << 20, 'x');
+  AtomicFile file(path);
+  file.write("small ");
+  file.write(large);
+  file.write(as_bytes(" end"));
+  EXPECT_EQ(file.size(), large.size() + 10);
+  EXPECT_FALSE(fs::exists(path));
+  file.flush();
+  EXPECT_EQ(read_file(file.temporary_path()), "small " + large + " end");
+  EXPECT_EQ(fs::path(file.temporary_path()).parent_path(), directory.path());
+  file.commit();
+  EXPECT_EQ(read_file(path), "small " + large + " end");
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST(AtomicFile, LeavesEverythingAsItWasWhenGivenUp) {
+  const TempDirectory directory;
+  const std::string path = directory.write("out", "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+    file.flush();
+  }
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST(AtomicFile, ReplacesTheNameAndNotWhatALinkPointsTo) {
+  const TempDirectory directory;
+  const std::string target = directory.write("target", "old");
+  const std::string link = directory.path() + "/link";
+  fs::create_symlink(target, link);
+  AtomicFile file(link);
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(read_file(target), "old");
+  EXPECT_EQ(read_file(link), "new");
+}
+
+TEST(AtomicFile, RefusesWhatCannotBeWritten) {
+  const TempDirectory directory;
+  EXPECT_THAT(message_of([&] { AtomicFile file(directory.path()); }), HasSubstr("regular file"));
+  EXPECT_THAT(message_of([&] { AtomicFile file(directory.path() + "/"); }),
+              HasSubstr("must name a file"));
+  EXPECT_THAT(message_of([&] { AtomicFile file(directory.path() + "/none/out"); }),
+              HasSubstr("must be writable"));
+}
+
+TEST(RefuseSameFile, KnowsTheOriginalByEveryName) {
+  const TempDirectory directory;
+  const std::string original = directory.write("model", "x");
+  const std::string link = directory.path() + "/link";
+  const std::string twin = directory.path() + "/twin";
+  fs::create_symlink(original, link);
+  fs::create_hard_link(original, twin);
+  for (const std::string& output : {original, directory.path() + "/./model", link, twin}) {
+    EXPECT_THAT(message_of([&] { refuse_same_file(original, output); }),
+                HasSubstr("must be another file"));
+  }
+  EXPECT_NO_THROW(refuse_same_file(original, directory.path() + "/other"));
+  EXPECT_NO_THROW(refuse_same_file(original, directory.write("copy", "x")));
+}
+
+}  // namespace
+}  // namespace ropewalk
