@@ -30,12 +30,12 @@ struct KeyChange {
 };
 
 struct WriteReport {
-  std::string output;                 // the file that was written
-  std::string how;                    // as Portability says it; empty for an undo
-  std::vector<KeyChange> keys;        // in the file's order, new ones last
-  std::vector<std::string> added;     // tensors
-  std::vector<std::string> removed;   // tensors
-  std::vector<std::string> notes;     // what the reader should know
+  std::string output;                // the file that was written
+  std::string how;                   // as Portability says it; empty for an undo
+  std::vector<KeyChange> keys;       // in the file's order, new ones last
+  std::vector<std::string> added;    // tensors
+  std::vector<std::string> removed;  // tensors
+  std::vector<std::string> notes;    // what the reader should know
 
   // SHA-256 over the bytes of all tensors that both files have, in file order: before the write,
   // and of the file as it was read back. Empty for a config.json, and `before` where the type

@@ -1,0 +1,192 @@
+// Source: llama.cpp: llama-model.cpp (which keys and tensors are loaded), llama-context.cpp, and
+// ggml's rope; the formulas stand in gguf_rope.cc.
+#include "ropewalk/config/gguf_form.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/portability.h"
+#include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/schemes/source.h"
+
+namespace ropewalk {
+namespace {
+
+// Of frequencies: far below float32's 6e-8, far above what formulas written differently differ by.
+constexpr double kSame = 1e-13;
+
+// What stands for the divisor of a pair that does not turn; as in converted Gemma 4 files.
+constexpr float kNeverTurns = 1e30F;
+
+bool same_frequencies(const Spectrum& a, const Spectrum& b) {
+  return std::ranges::equal(
+      a.turns_per_token, b.turns_per_token,
+      [](const DoubleDouble& x, const DoubleDouble& y) { return abs(x - y) <= kSame * abs(x); });
+}
+
+// The factor by which all pairs turn slower than plain ones; nothing where there is no such number.
+std::optional<double> common_factor(const Spectrum& plain, const Spectrum& wanted) {
+  if (plain.turns_per_token[0] == 0 || wanted.turns_per_token[0] == 0) return std::nullopt;
+  const DoubleDouble factor = plain.turns_per_token[0] / wanted.turns_per_token[0];
+  Spectrum slowed = plain;
+  for (DoubleDouble& turns : slowed.turns_per_token) turns /= factor;
+  if (!same_frequencies(slowed, wanted)) return std::nullopt;
+  return static_cast<double>(factor);
+}
+
+std::vector<float> divisors_of(const Spectrum& plain, const Spectrum& wanted) {
+  std::vector<float> divisors;
+  for (size_t pair = 0; pair < plain.turns_per_token.size(); ++pair) {
+    const DoubleDouble& turns = wanted.turns_per_token[pair];
+    divisors.push_back(
+        turns == 0 ? kNeverTurns
+                   : static_cast<float>(static_cast<double>(plain.turns_per_token[pair] / turns)));
+  }
+  return divisors;
+}
+
+class Planner {
+ public:
+  Planner(const ModelConfig& declared, const std::string& scheme)
+      : declared_(declared),
+        rotary_(rotary_of_all_layers(declared)),
+        parsed_(parse_scheme(scheme)) {}
+
+  GgufForm plan() {
+    const Rotary target = apply_scheme(parsed_, rotary_);
+    form_.original_length = rotary_.source.trained_length;
+    if (parsed_.is_declared()) {
+      form_.as_declared = true;
+      form_.how = "as the file declares it";
+      return form_;
+    }
+    for (const ParsedPart& part : parsed_.parts) refuse_unsayable(part);
+    const Spectrum wanted = wanted_spectrum(target);
+    form_.freq_base = static_cast<float>(static_cast<double>(rotary_.source.base));
+    if (!say_by_base(wanted) && !say_linear(wanted) && !say_yarn(wanted)) say_divisors(wanted);
+    return form_;
+  }
+
+ private:
+  // Anything but a spectrum of fixed length.
+  void refuse_unsayable(const ParsedPart& part) const;
+  Spectrum wanted_spectrum(const Rotary& target) const;
+
+  bool say_by_base(const Spectrum& wanted);
+  bool say_linear(const Spectrum& wanted);
+  bool say_yarn(const Spectrum& wanted);
+  void say_divisors(const Spectrum& wanted);
+
+  void say(const std::string& type, double amplitude) {
+    form_.scaling_type = type;
+    form_.how = "rope.scaling.type = " + type;
+    if (amplitude == 1) return;
+    form_.amplitude = static_cast<float>(amplitude);
+    form_.how += " with rope.scaling.attn_factor";
+  }
+  Spectrum plain() const { return plain_spectrum(rotary_); }
+  std::string place(const ParsedPart& part) const { return "scheme part " + part.text; }
+
+  const ModelConfig& declared_;
+  const Rotary& rotary_;
+  const ParsedScheme parsed_;
+  GgufForm form_;
+};
+
+void Planner::refuse_unsayable(const ParsedPart& part) const {
+  const PartKind kind = part.scheme->kind;
+  if (kind == PartKind::kSpectrum) return;
+  throw Error(place(part), "must be a spectrum: llama.cpp has no key for a " + to_string(kind), {},
+              "Ropewalk's own engine runs it");
+}
+
+// The one spectrum of a scheme that does not depend on length. LongRoPE with two equal lists is one
+// too: with different ones, llama.cpp goes by the size of its context where the scheme goes by the
+// tokens that are there.
+Spectrum Planner::wanted_spectrum(const Rotary& target) const {
+  if (target.spectrum.length() == SpectrumRule::Length::kFixed) return target.spectrum.at(1);
+  const ParsedPart& part = parsed_.parts.front();
+  const int64_t trained = rotary_.source.trained_length;
+  if (part.scheme->name == "longrope") {
+    const Spectrum below = target.spectrum.at(1);
+    if (same_frequencies(below, target.spectrum.at(trained + 1))) return below;
+    throw Error(place(part),
+                "must have equal lists: llama.cpp chooses between long and short by the size of "
+                "its context, not by the tokens in it");
+  }
+  throw Error(place(part),
+              "must not depend on the length of the sequence: llama.cpp makes its frequencies once",
+              {}, "ntk with a fixed factor is the nearest it can run");
+}
+
+bool Planner::say_by_base(const Spectrum& wanted) {
+  if (wanted.base == 0 || wanted.frequency_dim != rotary_.layout.rotary_dim) return false;
+  if (wanted.base <= 1) {
+    throw Error(place(parsed_.parts.front()), "must give a base above 1", to_text(wanted.base));
+  }
+  const bool changed = wanted.base != rotary_.source.base;
+  say("none", wanted.amplitude);
+  if (changed) form_.how = "rope.freq_base" + (form_.amplitude ? ", " + form_.how : std::string());
+  form_.freq_base = static_cast<float>(wanted.base);
+  return true;
+}
+
+bool Planner::say_linear(const Spectrum& wanted) {
+  const std::optional<double> factor = common_factor(plain(), wanted);
+  if (!factor || *factor < 1) return false;
+  say("linear", wanted.amplitude);
+  form_.factor = static_cast<float>(*factor);
+  return true;
+}
+
+// llama.cpp's own ramp: by index, from 32 turns to 1, between whole indices.
+bool Planner::say_yarn(const Spectrum& wanted) {
+  const ParsedPart& part = parsed_.parts.front();
+  if (part.scheme->name != "yarn") return false;
+  const double factor = static_cast<double>(part.params.number("factor"));
+  const int64_t original = original_length(part.params, rotary_);
+  const Spectrum engine =
+      apply_scheme("yarn,factor=" + to_text(factor) + ",original=" + std::to_string(original),
+                   rotary_)
+          .spectrum.at(1);
+  if (!same_frequencies(engine, wanted)) return false;
+  const double ratio = wanted.amplitude / engine.amplitude;
+  say("yarn", std::abs(ratio - 1) <= kSame ? 1 : ratio);
+  form_.factor = static_cast<float>(factor);
+  form_.original_length = original;
+  return true;
+}
+
+void Planner::say_divisors(const Spectrum& wanted) {
+  if (!llama_cpp_loads_rope_freqs(declared_.architecture)) {
+    throw Error(place(parsed_.parts.front()),
+                "must be sayable in keys, or the architecture one for which llama.cpp loads " +
+                    std::string(kRopeFreqsTensor),
+                declared_.architecture);
+  }
+  say("none", wanted.amplitude);
+  form_.divisors = divisors_of(plain(), wanted);
+  form_.how =
+      kRopeFreqsTensor + (form_.amplitude ? " with rope.scaling.attn_factor" : std::string());
+}
+
+}  // namespace
+
+const Rotary& rotary_of_all_layers(const ModelConfig& config) {
+  if (config.layers.empty() || !config.layers.front()) {
+    throw Error("model", "must have rotary positions: no other ones can be rewritten",
+                config.architecture);
+  }
+  // Both readers give every layer the same until layer types are read.
+  if (std::ranges::any_of(config.layers, [](const auto& layer) { return !layer.has_value(); })) {
+    throw Error("model", "must have rotary positions in every layer", config.architecture);
+  }
+  return *config.layers.front();
+}
+
+GgufForm gguf_form(const ModelConfig& declared, const std::string& scheme) {
+  return Planner(declared, scheme).plan();
+}
+
+}  // namespace ropewalk

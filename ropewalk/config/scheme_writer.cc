@@ -1,0 +1,263 @@
+#include "ropewalk/config/scheme_writer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/gguf_form.h"
+#include "ropewalk/config/gguf_keys.h"
+#include "ropewalk/config/hf_scheme_writer.h"
+#include "ropewalk/config/read_back.h"
+#include "ropewalk/formats/atomic_file.h"
+#include "ropewalk/formats/gguf_undo.h"
+#include "ropewalk/formats/gguf_writer.h"
+#include "ropewalk/formats/sha256.h"
+#include "ropewalk/schemes/registry.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr const char* kOriginal = "rope.scaling.original_context_length";
+
+// Tensors that say frequencies; a scheme that is written replaces them all.
+const std::string kFrequencyTensors[] = {kRopeFreqsTensor, "rope_factors_long.weight",
+                                         "rope_factors_short.weight"};
+
+// Keys of a scaling, by suffix, that no written scheme needs.
+constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear",
+                                              "rope.scaling.alpha",
+                                              "rope.scaling.yarn_ext_factor",
+                                              "rope.scaling.yarn_attn_factor",
+                                              "rope.scaling.yarn_beta_fast",
+                                              "rope.scaling.yarn_beta_slow",
+                                              "rope.scaling.yarn_log_multiplier"};
+
+ByteSink into(AtomicFile& file) {
+  return [&file](std::span<const std::byte> bytes) { file.write(bytes); };
+}
+
+// ---- edits
+
+class EditPlanner {
+ public:
+  EditPlanner(const GgufFile& source, const ModelConfig& declared)
+      : keys_(source), metadata_(source.metadata()), trained_(trained_length(declared)) {}
+
+  GgufEdits plan(const GgufForm& form, int64_t target_length) {
+    if (target_length != 0) set("context_length", static_cast<uint32_t>(target_length));
+    if (form.as_declared) {
+      // A longer context must not change the length that a declared scaling counts from.
+      if (target_length != 0 && !keys_.has(kOriginal)) set_original(trained_);
+      return std::move(edits_);
+    }
+    const double base = metadata_.find_f64(keys_.key("rope.freq_base")).value_or(kDefaultBase);
+    if (base != form.freq_base) set("rope.freq_base", form.freq_base);
+    set("rope.scaling.type", form.scaling_type);
+    set_or_remove("rope.scaling.factor", form.factor);
+    set_original(form.original_length);
+    set_or_remove("rope.scaling.attn_factor", form.amplitude);
+    for (const std::string_view suffix : kReplacedKeys) set_or_remove(suffix, std::nullopt);
+    for (const std::string& tensor : kFrequencyTensors) {
+      edits_.vectors.push_back(
+          {tensor, tensor == kRopeFreqsTensor ? form.divisors : std::vector<float>()});
+    }
+    return std::move(edits_);
+  }
+
+ private:
+  static constexpr double kDefaultBase = 10000;  // llama.cpp's where the key is absent
+
+  void set(std::string_view suffix, GgufNewValue value) {
+    edits_.keys.push_back({keys_.key(suffix), std::move(value)});
+  }
+  void set_original(int64_t length) { set(kOriginal, static_cast<uint32_t>(length)); }
+  void set_or_remove(std::string_view suffix, std::optional<float> value) {
+    GgufKeyEdit edit{keys_.key(suffix), std::nullopt};
+    if (value) edit.value = *value;
+    edits_.keys.push_back(std::move(edit));
+  }
+
+  GgufKeys keys_;
+  const GgufMetadata& metadata_;
+  int64_t trained_;
+  GgufEdits edits_;
+};
+
+// ---- the report
+
+std::string value_text(const GgufMetadata& metadata, std::string_view key) {
+  const GgufValue* const value = metadata.find(key);
+  if (value == nullptr) return {};
+  if (value->type == GgufType::kString)
+    return std::string(std::get<std::string_view>(value->scalar));
+  std::string text = value->describe();  // "f32 10000"
+  const size_t space = text.find(' ');
+  return value->type == GgufType::kArray || space == std::string::npos ? text
+                                                                       : text.substr(space + 1);
+}
+
+std::vector<KeyChange> changes(const GgufFile& before, const GgufFile& after) {
+  std::vector<KeyChange> list;
+  const auto compare = [&](std::string_view key) {
+    if (key.starts_with(kUndoPrefix)) return;
+    KeyChange change{std::string(key), value_text(before.metadata(), key),
+                     value_text(after.metadata(), key)};
+    if (change.before != change.after) list.push_back(std::move(change));
+  };
+  for (const GgufEntry& entry : before.metadata().entries()) compare(entry.key);
+  for (const GgufEntry& entry : after.metadata().entries()) {
+    if (!before.metadata().contains(entry.key)) compare(entry.key);
+  }
+  return list;
+}
+
+// Names of tensors in both files with other bytes in neither: all but the replaced frequencies.
+std::vector<std::string> kept_tensors(const GgufFile& before, const GgufFile& after) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : before.tensors()) {
+    const bool replaced =
+        std::ranges::find(kFrequencyTensors, info.name) != std::end(kFrequencyTensors);
+    if (!replaced && after.find_tensor(info.name) != nullptr) names.push_back(info.name);
+  }
+  return names;
+}
+
+// What is in `there` and not in `here`.
+std::vector<std::string> missing(const GgufFile& here, const GgufFile& there) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : there.tensors()) {
+    if (here.find_tensor(info.name) == nullptr) names.push_back(info.name);
+  }
+  return names;
+}
+
+void compare_files(const GgufFile& before, const GgufFile& after, bool same_data,
+                   WriteReport& report) {
+  report.keys = changes(before, after);
+  report.added = missing(before, after);
+  report.removed = missing(after, before);
+  const std::vector<std::string> kept = kept_tensors(before, after);
+  report.data_after = tensor_data_sha256(after, kept);
+  report.written = sha256_hex(after.bytes());
+  if (!same_data) return;
+  report.data_before = tensor_data_sha256(before, kept);
+  if (report.data_before != report.data_after) {
+    throw Error(report.output,
+                "must hold the model's tensor data unchanged, SHA-256 " + report.data_before,
+                report.data_after);
+  }
+}
+
+// ---- writing
+
+// The file that is edited: the model, or a converted copy beside the output while it lives.
+class Source {
+ public:
+  Source(const GgufFile& model, WriteType type, const std::string& output) : file_(&model) {
+    if (type == WriteType::kSame) return;
+    temporary_ = std::make_unique<AtomicFile>(output);
+    write_converted(model, type == WriteType::kF32 ? TensorType::kF32 : TensorType::kBF16,
+                    into(*temporary_));
+    temporary_->flush();
+    converted_ = GgufFile::open(temporary_->temporary_path());
+    file_ = &*converted_;
+  }
+  const GgufFile& file() const { return *file_; }
+
+ private:
+  std::unique_ptr<AtomicFile> temporary_;  // never committed
+  std::optional<GgufFile> converted_;
+  const GgufFile* file_;
+};
+
+// Undoing what was just written must give the source again.
+void prove_undo(const GgufFile& written, const std::string& source_sha256) {
+  Sha256 hash;
+  write_undone(written, [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+  const std::string found = hash.hex();
+  if (found != source_sha256) {
+    throw Error(written.name(), "must be undoable to SHA-256 " + source_sha256, found);
+  }
+}
+
+WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
+  if (request.engine != TargetEngine::kLlamaCpp) {
+    throw Error("engine", "must be llama.cpp for a GGUF file: config.json is what is read there",
+                to_string(request.engine));
+  }
+  if (request.target_length > std::numeric_limits<uint32_t>::max()) {
+    throw Error("target length", "must fit the 32 bits of context_length",
+                std::to_string(request.target_length));
+  }
+  WriteReport report;
+  report.output = request.output;
+  const ModelConfig declared = read_gguf_positions(model);
+  const GgufForm form = gguf_form(declared, request.scheme);
+  report.how = form.how;
+
+  const Source source(model, request.type, request.output);
+  const GgufEdits edits = EditPlanner(source.file(), declared).plan(form, request.target_length);
+  AtomicFile file(request.output);
+  const bool same_data = request.type == WriteType::kSame;
+  report.original = sha256_hex(model.bytes());
+  const std::string source_sha256 = same_data ? report.original : sha256_hex(source.file().bytes());
+  write_edited(source.file(), edits, source_sha256, into(file));
+  file.flush();
+
+  const GgufFile written = GgufFile::open(file.temporary_path());
+  report.largest_difference = check_read_back(request.output, declared, request.scheme,
+                                              read_gguf_positions(written), request.target_length);
+  compare_files(model, written, same_data, report);
+  prove_undo(written, source_sha256);
+  if (!same_data) {
+    report.notes.push_back(
+        "tensors were converted: --undo restores keys and frequencies, in the "
+        "new type, not the old data");
+  }
+  file.commit();
+  return report;
+}
+
+WriteReport undo_gguf(const WriteRequest& request, const GgufFile& edited) {
+  WriteReport report;
+  report.output = request.output;
+  report.original = sha256_hex(edited.bytes());
+  AtomicFile file(request.output);
+  report.restored = write_undone(edited, into(file));
+  file.flush();
+  const GgufFile written = GgufFile::open(file.temporary_path());
+  compare_files(edited, written, true, report);
+  if (report.written != report.restored) {
+    throw Error(edited.name(), "must be undoable to SHA-256 " + report.restored, report.written,
+                "the file was changed since it was written");
+  }
+  file.commit();
+  return report;
+}
+
+}  // namespace
+
+WriteReport write_model(const WriteRequest& request) {
+  if (request.output.empty()) throw Error("output", "must name a file");
+  if (request.target_length < 0) {
+    throw Error("target length", "must be at least 1", std::to_string(request.target_length));
+  }
+  std::filesystem::path path = request.model;
+  if (std::filesystem::is_directory(path)) path /= "config.json";
+  refuse_same_file(path.string(), request.output);
+  if (path.extension() == ".json") {
+    if (request.engine == TargetEngine::kLlamaCpp && !request.undo) {
+      throw Error("engine", "must be transformers or vllm for a config.json", "llama.cpp",
+                  "convert the model to GGUF and write that");
+    }
+    return write_hf_model(request, path.string());
+  }
+  const GgufFile model = GgufFile::open(path.string());
+  return request.undo ? undo_gguf(request, model) : write_gguf(request, model);
+}
+
+}  // namespace ropewalk
