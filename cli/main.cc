@@ -8,6 +8,7 @@
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
 #include "cli/show_command.h"
+#include "cli/write_command.h"
 #include "ropewalk/base/error.h"
 
 int main(int argc, char** argv) {
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   ropewalk::add_losses_command(app);
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);
+  ropewalk::add_write_command(app);
   try {
     app.parse(argc, argv);
     return 0;
