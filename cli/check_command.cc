@@ -11,6 +11,8 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/windows.h"
 
 namespace ropewalk {
 namespace {
@@ -23,7 +25,9 @@ struct Options {
 // A model that has learnt nothing loses ln(vocabulary) per token; one whose weights fit does much
 // better on any text.
 constexpr double kLeastGain = 0.5;
-constexpr size_t kTokensScored = 2048;
+constexpr int64_t kWindow = 512;
+constexpr size_t kWindows =
+    8;  // spread over the text: its first page alone may be a title and white space
 
 // The first value of a tensor that is no number, named.
 void check_finite(const TensorSource& source, const TensorInfo& info) {
@@ -46,6 +50,26 @@ void check_finite(const TensorSource& source, const TensorInfo& info) {
   }
 }
 
+struct ScoredText {
+  double mean = 0;  // nats per token
+  int64_t tokens = 0;
+};
+
+ScoredText score(const Model& model, const std::string& text) {
+  const Tokenizer& tokenizer = model.tokenizer();
+  const int64_t trained = trained_length(model.config());
+  const std::vector<Document> documents = {
+      {"--text", tokenizer.encode(text, {.add_special = false})}};
+  WindowSet set = cut_windows(documents, tokenizer.adds_bos() ? tokenizer.bos() : std::nullopt,
+                              trained > 1 ? std::min(kWindow, trained) : kWindow);
+  const Positions positions = make_positions(model.config(), {});
+  Tally all;
+  for (const Window& window : spread(std::move(set.windows), kWindows)) {
+    for (const double loss : model.losses(window.ids, positions)) all.add(loss);
+  }
+  return {all.sum / static_cast<double>(all.count), all.count};
+}
+
 void run(const Options& options) {
   ModelFile file = open_model(options.model.path);
   for (const TensorInfo& info : file.tensors->tensors()) check_finite(*file.tensors, info);
@@ -64,17 +88,11 @@ void run(const Options& options) {
     return;
   }
   if (!can_tokenize) model.tokenizer();  // throws, saying why
-  std::vector<int32_t> ids = model.tokenizer().encode(read_text(options.text));
-  const int64_t trained = trained_length(model.config());
-  const size_t most =
-      trained > 1 ? std::min(kTokensScored, static_cast<size_t>(trained)) : kTokensScored;
-  if (ids.size() > most) ids.resize(most);
-  const std::vector<double> losses = model.losses(ids, make_positions(model.config(), {}));
-  const double mean =
-      std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+  const ScoredText scored = score(model, read_text(options.text));
+  const double mean = scored.mean;
   const double bound = std::log(static_cast<double>(vocabulary)) - kLeastGain;
   fmt::print("mean loss {:.4f} nats over {} tokens; knowing nothing would cost {:.4f}\n", mean,
-             losses.size(), std::log(static_cast<double>(vocabulary)));
+             scored.tokens, std::log(static_cast<double>(vocabulary)));
   if (!(mean <= bound)) {
     throw Error(
         options.model.path,

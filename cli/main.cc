@@ -4,6 +4,8 @@
 #include <exception>
 
 #include "cli/check_command.h"
+#include "cli/curve_command.h"
+#include "cli/extend_command.h"
 #include "cli/generate_command.h"
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
@@ -18,6 +20,8 @@ int main(int argc, char** argv) {
   ropewalk::add_show_command(app);
   ropewalk::add_check_command(app);
   ropewalk::add_losses_command(app);
+  ropewalk::add_curve_command(app);
+  ropewalk::add_extend_command(app);
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);
   ropewalk::add_write_command(app);

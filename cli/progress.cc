@@ -17,21 +17,27 @@ double seconds(std::chrono::steady_clock::duration d) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string label)
-    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(std::string label) : label_(std::move(label)) {}
 
 ProgressLine::~ProgressLine() {
-  if (terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (is_terminal()) fmt::print(stderr, "\r\x1b[K");
 }
 
-void ProgressLine::update(double done) {
+bool ProgressLine::is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+void ProgressLine::update(double done, const std::string& detail) {
   const Clock::time_point now = Clock::now();
-  if (!terminal_ || seconds(now - shown_) < kSecondsBetween) return;
+  if (!is_terminal() || seconds(now - shown_) < kSecondsBetween) return;
   shown_ = now;
-  const double spent = seconds(now - start_);
-  fmt::print(stderr, "\r\x1b[K{}: {:.0f} %", label_, 100 * done);
-  if (done > 0.02) fmt::print(stderr, ", {} left", duration_text(spent / done * (1 - done)));
+  fmt::print(stderr, "\r\x1b[K{}: {:.0f} %{}{}", label_, 100 * done, left(done),
+             detail.empty() ? "" : "; " + detail);
   std::fflush(stderr);
+}
+
+std::string ProgressLine::left(double done) const {
+  constexpr double kTooEarly = 0.02;
+  if (done < kTooEarly) return "";
+  return ", " + duration_text(seconds(Clock::now() - start_) / done * (1 - done)) + " left";
 }
 
 std::string duration_text(double seconds) {

@@ -15,14 +15,19 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  //   done  share of the work, 0 to 1
-  void update(double done);
+  //   done    share of the work, 0 to 1
+  //   detail  what is being done, shown behind the share
+  void update(double done, const std::string& detail = {});
+
+  // ", 45 s left", or nothing while it is too early to tell.
+  std::string left(double done) const;
+
+  static bool is_terminal();  // standard error is one
 
  private:
   using Clock = std::chrono::steady_clock;
 
   std::string label_;
-  bool terminal_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = {};
 };

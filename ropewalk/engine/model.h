@@ -35,6 +35,7 @@ class Model {
   const ModelConfig& config() const { return file_.config; }
   const Decoder& decoder() const { return *decoder_; }
 
+  bool has_tokenizer() const { return file_.tokenizer != nullptr; }
   // Throws Error where the file brings no tokenizer.
   const Tokenizer& tokenizer() const;
 

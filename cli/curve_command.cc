@@ -1,0 +1,139 @@
+#include "cli/curve_command.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "cli/study_options.h"
+#include "ropewalk/base/error.h"
+#include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/study/curve.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kBuckets = 8;
+
+struct Options {
+  ModelOptions model;
+  TextOptions text;
+  int64_t length = 0;
+  std::vector<std::string> schemes = {"declared"};
+  std::string angles = "exact";
+  bool json = false;
+};
+
+struct Curve {
+  std::string scheme;
+  Estimate mean;
+  std::vector<Bucket> buckets;
+};
+
+std::vector<Curve> measure(const Options& options, const Model& model, const StudyText& text) {
+  std::vector<Curve> curves;
+  ProgressLine line("curve");
+  const auto passes = static_cast<double>(options.schemes.size() * text.windows.size());
+  double done = 0;
+  for (const std::string& scheme : options.schemes) {
+    const Positions positions =
+        make_positions(model.config(), {{.scheme = scheme}},
+                       options.angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
+    std::vector<std::vector<double>> losses;
+    for (const Window& window : text.windows) {
+      losses.push_back(model.losses(window.ids, positions,
+                                    [&](double share) { line.update((done + share) / passes); }));
+      ++done;
+    }
+    curves.push_back({parse_scheme(scheme).text(), mean_loss(losses),
+                      loss_curve(losses, trained_length(model.config()), kBuckets)});
+  }
+  return curves;
+}
+
+nlohmann::ordered_json to_json(const Estimate& estimate) {
+  nlohmann::ordered_json out = {{"mean", estimate.mean}};
+  out["interval"] = nullptr;
+  if (estimate.interval) out["interval"] = {estimate.interval->low, estimate.interval->high};
+  out["tokens"] = estimate.count;
+  return out;
+}
+
+void print_json(const Options& options, const Model& model, const StudyText& text,
+                const std::vector<Curve>& curves) {
+  nlohmann::ordered_json out;
+  out["model"] = options.model.path;
+  out["trained_length"] = trained_length(model.config());
+  out["length"] = options.length;
+  out["windows"] = text.windows.size();
+  out["bos"] = text.bos;
+  out["left_over_tokens"] = text.dropped_tokens;
+  out["curves"] = nlohmann::ordered_json::array();
+  for (const Curve& curve : curves) {
+    nlohmann::ordered_json row = {{"scheme", curve.scheme}, {"loss", to_json(curve.mean)}};
+    row["buckets"] = nlohmann::ordered_json::array();
+    for (const Bucket& bucket : curve.buckets) {
+      row["buckets"].push_back(
+          {{"first", bucket.first}, {"last", bucket.last}, {"loss", to_json(bucket.loss)}});
+    }
+    out["curves"].push_back(row);
+  }
+  fmt::print("{}\n", out.dump(1));
+}
+
+void print_table(const Model& model, const StudyText& text, const std::vector<Curve>& curves) {
+  const int64_t trained = trained_length(model.config());
+  fmt::print("{}\ntrained length {}; nats per token, with 95 % intervals over windows\n",
+             text.describe(), trained);
+  for (const Curve& curve : curves) {
+    fmt::print("\n{}\n{:>18}  {:>9}  {:>19}  {:>8}\n", curve.scheme, "predicting from", "mean loss",
+               "interval", "tokens");
+    for (const Bucket& bucket : curve.buckets) {
+      const auto& interval = bucket.loss.interval;
+      const std::string range =
+          interval ? fmt::format("{:.4f} to {:.4f}", interval->low, interval->high) : "one window";
+      fmt::print("{:>8} - {:>7}  {:>9.4f}  {:>19}  {:>8}{}\n", bucket.first, bucket.last,
+                 bucket.loss.mean, range, bucket.loss.count,
+                 trained > 0 && bucket.first >= trained ? "  beyond the trained length" : "");
+    }
+    fmt::print("{:>18}  {:>9.4f}  perplexity {:.4f}\n", "all", curve.mean.mean,
+               std::exp(curve.mean.mean));
+  }
+}
+
+void run(const Options& options) {
+  const Model model = options.model.load();
+  const StudyText text = read_study_text(options.text, model, options.length);
+  const std::vector<Curve> curves = measure(options, model, text);
+  if (options.json) return print_json(options, model, text, curves);
+  print_table(model, text, curves);
+}
+
+}  // namespace
+
+void add_curve_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("curve", "Mean loss by position, under one scheme or several");
+  options->model.add_to(*command);
+  options->text.add_to(*command);
+  command->add_option("--length", options->length, "Tokens of a window")
+      ->required()
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+  command->add_option("--scheme", options->schemes, "Schemes to compare; see docs/schemes.md")
+      ->capture_default_str();
+  command
+      ->add_option("--angles", options->angles,
+                   "float32 reproduces what ggml and transformers compute; for comparing only")
+      ->check(CLI::IsMember({"exact", "float32"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON object");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk

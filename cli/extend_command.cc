@@ -1,0 +1,204 @@
+#include "cli/extend_command.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/extend_report.h"
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "cli/study_options.h"
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/scheme_writer.h"
+#include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/study/identity.h"
+#include "ropewalk/study/race.h"
+#include "ropewalk/study/recommend.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kShownTokens = 60;
+
+struct Options {
+  ModelOptions model;
+  TextOptions text;
+  int64_t target = 0;
+  std::vector<std::string> schemes;
+  size_t copy_windows = 4;
+  std::string study;
+  std::string output;
+  std::string engine = "llama.cpp";
+  bool json = false;
+};
+
+// Where a study goes that was not given a name: one file for each thing measured.
+std::string default_study(const StudyIdentity& identity) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  const std::filesystem::path base = cache != nullptr && *cache != '\0'
+                                         ? std::filesystem::path(cache)
+                                     : home != nullptr ? std::filesystem::path(home) / ".cache"
+                                                       : std::filesystem::temp_directory_path();
+  const std::filesystem::path folder = base / "ropewalk" / "studies";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    throw Error(folder.string(), "cannot be made", failed.message(), "name a file with --study");
+  return (folder / (identity_digest(identity).substr(0, 24) + ".db")).string();
+}
+
+std::vector<std::string> candidates(const Options& options, int64_t trained) {
+  if (options.schemes.empty()) return candidate_schemes(trained, options.target);
+  std::vector<std::string> chosen = options.schemes;
+  // What every table shows, so that nobody mistakes forgetting for reading.
+  chosen.push_back("window,size=" + std::to_string(std::max<int64_t>(1, trained / 2)));
+  chosen.push_back("sinks,count=4,size=" + std::to_string(std::max<int64_t>(1, trained / 2 - 4)));
+  return chosen;
+}
+
+// One line that is rewritten on a terminal; elsewhere a plain line for every tenth of the race.
+class RaceDisplay {
+ public:
+  explicit RaceDisplay(bool quiet) : line_("extend"), quiet_(quiet) {}
+
+  void operator()(const RaceProgress& progress) {
+    const double share = (static_cast<double>(progress.done) + progress.cell) /
+                         static_cast<double>(progress.planned);
+    line_.update(
+        share, fmt::format("{} of {} passes, {}", progress.done, progress.planned, progress.label));
+    const int tenth = static_cast<int>(10 * share);
+    if (quiet_ || ProgressLine::is_terminal() || tenth == shown_) return;
+    shown_ = tenth;
+    fmt::print(stderr, "{} of {} passes, {}{}\n", progress.done, progress.planned, progress.label,
+               line_.left(share));
+  }
+
+ private:
+  ProgressLine line_;
+  bool quiet_;
+  int shown_ = -1;
+};
+
+// What the model goes on with after a text longer than it was trained for.
+std::string continuation(const Model& model, const std::string& scheme,
+                         std::span<const int32_t> prompt) {
+  const Positions positions = make_positions(model.config(), {{.scheme = scheme}});
+  Sequence sequence(model, positions, static_cast<int64_t>(prompt.size()) + kShownTokens);
+  std::vector<int32_t> added;
+  std::span<const float> logits = sequence.append(prompt);
+  for (int64_t n = 0; n < kShownTokens; ++n) {
+    added.push_back(greedy_choice(logits));
+    if (n + 1 < kShownTokens) logits = sequence.append({&added.back(), 1});
+  }
+  return model.tokenizer().decode(added, {.show_control = true, .strip_space_prefix = false});
+}
+
+// The two passages that anyone can judge: 60 tokens past the trained length, as declared and under
+// the winner.
+void add_passages(const Model& model, const StudyText& text, ExtendReport& report) {
+  if (!model.has_tokenizer() || !report.recommendation.best_overall) return;
+  const std::vector<int32_t>& ids = text.windows.front().ids;
+  const int64_t length = std::min({static_cast<int64_t>(ids.size()),
+                                   report.target_length - kShownTokens, 2 * report.trained_length});
+  if (length < 1) return;
+  const std::span<const int32_t> prompt(ids.data(), static_cast<size_t>(length));
+  report.prompt_tokens = length;
+  report.passages.emplace_back("declared", continuation(model, "declared", prompt));
+  const std::string& winner = report.candidates[*report.recommendation.best_overall].scheme;
+  if (winner != "declared")
+    report.passages.emplace_back(winner, continuation(model, winner, prompt));
+}
+
+void write_winner(const Options& options, ExtendReport& report) {
+  if (options.output.empty()) return;
+  if (!report.recommendation.best_portable) {
+    throw Error("-o", "needs a portable winner", "none runs in " + options.engine,
+                "nothing was written");
+  }
+  const std::string& scheme = report.candidates[*report.recommendation.best_portable].scheme;
+  report.written = write_model({.model = options.model.path,
+                                .scheme = scheme,
+                                .engine = parse_target_engine(options.engine),
+                                .target_length = options.target,
+                                .output = options.output});
+}
+
+void run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const TargetEngine engine = parse_target_engine(options.engine);
+  const Model model = options.model.load();
+  const int64_t trained = trained_length(model.config());
+  if (trained <= 0)
+    throw Error(options.model.path, "must declare the length it was trained at", "none");
+  const StudyText text = read_study_text(options.text, model, options.target);
+
+  ExtendReport report{.model = options.model.path,
+                      .engine = engine,
+                      .trained_length = trained,
+                      .target_length = options.target,
+                      .text = text.describe()};
+  const StudyIdentity identity =
+      study_identity(options.model.path, options.model.precision, text.windows, options.target);
+  StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
+  const RaceOptions race{.target_length = options.target,
+                         .engine = engine,
+                         .candidates = candidates(options, trained),
+                         .copy_windows = options.copy_windows,
+                         .halve = options.schemes.empty()};
+  {
+    RaceDisplay display(options.json);
+    report.candidates = run_race(model, text.windows, race, store, std::ref(display));
+  }
+  report.recommendation = recommend(report.candidates, trained, options.target);
+  add_passages(model, text, report);
+  write_winner(options, report);
+
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  report.run = {
+      .study = store.path(),
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      .threads = omp_get_max_threads(),
+      .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
+  fmt::print("{}", options.json ? to_json(report) : to_text(report));
+}
+
+}  // namespace
+
+void add_extend_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "extend",
+      "Measure how to run a model past its trained length, recommend, and write the result");
+  options->model.add_to(*command);
+  options->text.add_to(*command);
+  command->add_option("--to", options->target, "Tokens the model shall read")
+      ->required()
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+  command->add_option("--for", options->engine, "The engine that shall run the result")
+      ->check(CLI::IsMember({"llama.cpp", "vllm", "transformers"}))
+      ->capture_default_str();
+  command->add_option("--scheme", options->schemes,
+                      "Candidates, each run in full; without it the registry's own, raced. "
+                      "declared, a window and sinks are always there");
+  command->add_option("--copy-windows", options->copy_windows, "Most windows of the copy test")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command->add_option(
+      "--study", options->study,
+      "SQLite file that keeps every finished pass; without it, one in the cache folder");
+  command->add_option("-o,--output", options->output,
+                      "Write the best portable setting into a new model file");
+  command->add_flag("--json", options->json,
+                    "One JSON object; all that may differ between equal runs stands under \"run\"");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,173 @@
+#include "cli/extend_report.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/progress.h"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string number(const std::optional<Estimate>& estimate) {
+  return estimate ? fmt::format("{:.3f}", estimate->mean) : "-";
+}
+
+std::string signed_number(const std::optional<Estimate>& estimate) {
+  return estimate ? fmt::format("{:+.3f}", estimate->mean) : "-";
+}
+
+std::string interval(const std::optional<Estimate>& estimate) {
+  if (!estimate || !estimate->interval) return "";
+  return fmt::format("{:.3f}..{:.3f}", estimate->interval->low, estimate->interval->high);
+}
+
+std::string table(const ExtendReport& report) {
+  size_t width = 6;
+  for (const Candidate& candidate : report.candidates)
+    width = std::max(width, candidate.scheme.size());
+  std::string text = fmt::format(
+      "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9}  {}\n", "scheme", width,
+      "inside", "cost", "beyond", "95 %", "copy in", "copy out", "windows", "tokens/s", "runs in");
+  bool rule = false;
+  for (const Candidate& candidate : report.candidates) {
+    if (!candidate.finalist && !rule) text += "-- fell out of the race --\n";
+    rule = rule || !candidate.finalist;
+    const std::string runs_in =
+        candidate.portability.portable ? to_string(report.engine) : "Ropewalk";
+    text += fmt::format(
+        "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9.0f}  {}{}\n",
+        candidate.scheme, width, number(candidate.inside), signed_number(candidate.inside_cost),
+        number(candidate.beyond), interval(candidate.beyond), signed_number(candidate.copy_inside),
+        signed_number(candidate.copy_beyond), candidate.windows,
+        static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9), runs_in,
+        candidate.truncates ? ", forgets far text" : "");
+  }
+  return text;
+}
+
+std::string how_to_run(const ExtendReport& report) {
+  if (!report.written) return "";
+  std::string text =
+      fmt::format("\nWritten: {} ({})\n", report.written->output, report.written->how);
+  for (const KeyChange& change : report.written->keys) {
+    text +=
+        fmt::format("  {} = {}{}\n", change.key, change.after.empty() ? "removed" : change.after,
+                    change.before.empty() ? "" : " (was " + change.before + ")");
+  }
+  if (report.engine == TargetEngine::kLlamaCpp) {
+    text += fmt::format("Run it: llama-cli -m {} -c {} -p \"...\"\n", report.written->output,
+                        report.target_length);
+  } else if (report.engine == TargetEngine::kVllm) {
+    text += fmt::format("Run it: vllm serve {} --max-model-len {}\n", report.written->output,
+                        report.target_length);
+  } else {
+    text += fmt::format("Run it: AutoModelForCausalLM.from_pretrained with {}\n",
+                        report.written->output);
+  }
+  return text;
+}
+
+Json mean_of(const std::optional<Estimate>& estimate) {
+  return estimate ? Json(estimate->mean) : Json(nullptr);
+}
+
+Json interval_of(const std::optional<Estimate>& estimate) {
+  if (!estimate || !estimate->interval) return nullptr;
+  return {estimate->interval->low, estimate->interval->high};
+}
+
+Json candidate_json(const Candidate& candidate) {
+  Json out;
+  out["scheme"] = candidate.scheme;
+  out["portable"] = candidate.portability.portable;
+  out["how"] =
+      candidate.portability.portable ? candidate.portability.how : candidate.portability.why_not;
+  out["truncates"] = candidate.truncates;
+  out["finalist"] = candidate.finalist;
+  out["windows"] = candidate.windows;
+  out["inside"] = mean_of(candidate.inside);
+  out["beyond"] = mean_of(candidate.beyond);
+  out["inside_cost"] = mean_of(candidate.inside_cost);
+  out["copy_inside"] = mean_of(candidate.copy_inside);
+  out["copy_beyond"] = mean_of(candidate.copy_beyond);
+  out["intervals"] = {{"inside", interval_of(candidate.inside)},
+                      {"beyond", interval_of(candidate.beyond)},
+                      {"inside_cost", interval_of(candidate.inside_cost)},
+                      {"copy_inside", interval_of(candidate.copy_inside)},
+                      {"copy_beyond", interval_of(candidate.copy_beyond)}};
+  return out;
+}
+
+Json winner_json(const ExtendReport& report, const std::optional<size_t>& winner) {
+  return winner ? Json(report.candidates[*winner].scheme) : Json(nullptr);
+}
+
+Json run_json(const ExtendReport& report) {
+  Json out = {{"study", report.run.study},
+              {"model_path", report.model},
+              {"seconds", report.run.seconds},
+              {"threads", report.run.threads},
+              {"peak_bytes", report.run.peak_bytes}};
+  out["output"] = report.written ? Json(report.written->output) : Json(nullptr);
+  out["candidates"] = Json::array();
+  for (const Candidate& candidate : report.candidates) {
+    out["candidates"].push_back({{"scheme", candidate.scheme},
+                                 {"seconds", candidate.seconds},
+                                 {"tokens_per_second", static_cast<double>(candidate.tokens) /
+                                                           std::max(candidate.seconds, 1e-9)},
+                                 {"resumed_cells", candidate.resumed_cells}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const ExtendReport& report) {
+  std::string text = fmt::format("{}: trained at {} tokens, to be read at {}\n{}\n", report.model,
+                                 report.trained_length, report.target_length, report.text);
+  text +=
+      "inside, beyond: nats per token predicted from positions below and past the trained length; "
+      "cost: inside less declared's;\n"
+      "copy in, copy out: nats gained per token where a passage repeats at a distance below and "
+      "past it\n\n";
+  text += table(report) + "\n";
+  for (const std::string& sentence : report.recommendation.why) text += sentence + "\n";
+  if (!report.passages.empty())
+    text +=
+        fmt::format("\nWhat it goes on with after {} tokens of the text:\n", report.prompt_tokens);
+  for (const auto& [scheme, passage] : report.passages)
+    text += fmt::format("\n[{}]\n{}\n", scheme, passage);
+  text += how_to_run(report);
+  text += fmt::format("\n{} with {} thread{}, at most {:.2f} GiB; every pass is kept in {}\n",
+                      duration_text(report.run.seconds), report.run.threads,
+                      report.run.threads == 1 ? "" : "s",
+                      static_cast<double>(report.run.peak_bytes) / (1 << 30), report.run.study);
+  return text;
+}
+
+std::string to_json(const ExtendReport& report) {
+  Json out;
+  out["model"] = std::filesystem::path(report.model).filename().string();
+  out["trained_length"] = report.trained_length;
+  out["target_length"] = report.target_length;
+  out["engine"] = to_string(report.engine);
+  out["text"] = report.text;
+  out["candidates"] = Json::array();
+  for (const Candidate& candidate : report.candidates)
+    out["candidates"].push_back(candidate_json(candidate));
+  out["best_portable"] = winner_json(report, report.recommendation.best_portable);
+  out["best_overall"] = winner_json(report, report.recommendation.best_overall);
+  out["why"] = report.recommendation.why;
+  out["prompt_tokens"] = report.prompt_tokens;
+  out["passages"] = Json::array();
+  for (const auto& [scheme, passage] : report.passages)
+    out["passages"].push_back({{"scheme", scheme}, {"text", passage}});
+  out["run"] = run_json(report);
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ropewalk

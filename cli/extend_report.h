@@ -1,0 +1,44 @@
+// What `ropewalk extend` found, for people and for machines.
+#ifndef ROPEWALK_CLI_EXTEND_REPORT_H_
+#define ROPEWALK_CLI_EXTEND_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ropewalk/config/scheme_writer.h"
+#include "ropewalk/study/race.h"
+#include "ropewalk/study/recommend.h"
+
+namespace ropewalk {
+
+// All that may differ between two equal runs.
+struct RunFacts {
+  std::string study;
+  double seconds = 0;
+  int threads = 0;
+  int64_t peak_bytes = 0;
+};
+
+struct ExtendReport {
+  std::string model;
+  TargetEngine engine = TargetEngine::kLlamaCpp;
+  int64_t trained_length = 0;
+  int64_t target_length = 0;
+  std::string text;
+  std::vector<Candidate> candidates = {};
+  Recommendation recommendation = {};
+  int64_t prompt_tokens = 0;
+  std::vector<std::pair<std::string, std::string>> passages = {};  // scheme, its 60 tokens
+  std::optional<WriteReport> written = {};
+  RunFacts run = {};
+};
+
+std::string to_text(const ExtendReport& report);
+std::string to_json(const ExtendReport& report);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CLI_EXTEND_REPORT_H_

@@ -1,0 +1,54 @@
+#include "cli/study_options.h"
+
+#include <fmt/core.h>
+
+#include "cli/model_options.h"
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+
+void TextOptions::add_to(CLI::App& command) {
+  CLI::Option_group* input = command.add_option_group("input");
+  input->add_option("--text", texts, "Text files; each is one document");
+  input->add_option(
+      "--ids", ids,
+      "JSON arrays of token ids, each one document, taken as they are: no BOS is added");
+  input->require_option(1);
+  command.add_option("--windows", most_windows, "Most windows to measure on, spread over the text")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+}
+
+StudyText read_study_text(const TextOptions& options, const Model& model, int64_t length) {
+  StudyText text;
+  for (const std::string& path : options.ids) text.documents.push_back({path, read_ids(path)});
+  for (const std::string& path : options.texts) {
+    text.documents.push_back(
+        {path, model.tokenizer().encode(read_text(path), {.add_special = false})});
+  }
+  text.bos = options.ids.empty() && model.tokenizer().adds_bos();
+  WindowSet set =
+      cut_windows(text.documents, text.bos ? model.tokenizer().bos() : std::nullopt, length);
+  text.available_windows = set.windows.size();
+  text.dropped_tokens = set.dropped_tokens;
+  text.windows = spread(std::move(set.windows), options.most_windows);
+  return text;
+}
+
+std::string StudyText::describe() const {
+  size_t tokens = 0;
+  for (const Document& document : documents) tokens += document.ids.size();
+  size_t scored = 0;
+  size_t longest = 0;
+  for (const Window& window : windows) {
+    scored += window.ids.size() - 1;
+    longest = std::max(longest, window.ids.size());
+  }
+  return fmt::format(
+      "{} document{} of {} tokens; {} of {} windows of up to {} tokens, {} scored tokens, {} left "
+      "over; {}",
+      documents.size(), documents.size() == 1 ? "" : "s", tokens, windows.size(), available_windows,
+      longest, scored, dropped_tokens, bos ? "BOS before every window" : "no BOS");
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,51 @@
+// The copy test: how much a model gains when a passage repeats, inside its trained length and
+// beyond.
+//
+// Loss alone favours schemes that cut far text off wherever a text does not look far back; this
+// does not.
+#ifndef ROPEWALK_STUDY_COPY_TEST_H_
+#define ROPEWALK_STUDY_COPY_TEST_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/windows.h"
+
+namespace ropewalk {
+
+// A passage at the end of a window that stood `distance` tokens before as well.
+struct Repeat {
+  int64_t first = 0;  // of the second occurrence
+  int64_t length = 0;
+  int64_t distance = 0;
+};
+
+// Two windows that differ in nothing but whether the passages at their end have been read before.
+struct CopyTest {
+  std::vector<int32_t> repeated;  // the passages stand at first - distance, too
+  std::vector<int32_t> control;   // other text of the window stands there
+  std::vector<Repeat> repeats;
+};
+
+// Makes the test from a window's own text: passages at distances L/4, L/2 and 3L/4, and at five
+// beyond L.
+//   window          its ids, BOS included
+//   trained_length  L; a window that is too short for a passage beyond it gives repeats inside
+//   only, or none
+CopyTest make_copy_test(const Window& window, int64_t trained_length);
+
+// Nats gained on the repeated passages, each one's first token left out, in the bands inside and
+// beyond L.
+//   repeated, control  losses of the two windows: losses[t] is of the token t + 1
+struct CopyGain {
+  Tally inside;
+  Tally beyond;
+};
+CopyGain copy_gain(const CopyTest& test, int64_t trained_length, std::span<const double> repeated,
+                   std::span<const double> control);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_STUDY_COPY_TEST_H_

@@ -1,0 +1,66 @@
+// The race: every candidate on a few windows, the better half of each kind on more, and the copy
+// test for those that are left. Source of successive halving: Jamieson, Talwalkar 2016, arXiv
+// 1502.07943.
+#ifndef ROPEWALK_STUDY_RACE_H_
+#define ROPEWALK_STUDY_RACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ropewalk/config/portability.h"
+#include "ropewalk/engine/model.h"
+#include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/store.h"
+#include "ropewalk/study/windows.h"
+
+namespace ropewalk {
+
+struct RaceOptions {
+  int64_t target_length = 0;  // N
+  TargetEngine engine = TargetEngine::kLlamaCpp;
+  std::vector<std::string> candidates;  // scheme strings; "declared" is added where it is missing
+  size_t copy_windows = 4;              // windows of the copy test, at most
+  bool halve = true;  // false: every candidate runs every window and the copy test
+};
+
+// What was measured of one candidate.
+struct Candidate {
+  std::string scheme;  // canonical
+  Portability portability;
+  bool truncates = false;               // sees no key, or few, beyond some distance
+  bool recommended = true;              // false: known to be at fault
+  size_t windows = 0;                   // how many it ran before it fell out
+  bool finalist = false;                // ran all windows and the copy test
+  std::optional<Estimate> inside;       // nats per token predicted from positions below L
+  std::optional<Estimate> beyond;       // from positions at and past L
+  std::optional<Estimate> inside_cost;  // inside, less declared's inside
+  std::optional<Estimate> copy_inside;  // nats gained per repeated token, distances below L
+  std::optional<Estimate> copy_beyond;  // distances past L
+  double seconds = 0;                   // of all its passes, as they ran
+  int64_t tokens = 0;                   // that these passes read
+  size_t resumed_cells = 0;             // that a study held already
+};
+
+// Told before each cell, and while it runs.
+struct RaceProgress {
+  size_t done = 0;     // cells
+  size_t planned = 0;  // cells of the whole race
+  double cell = 0;     // share of the running one
+  std::string label;   // "cap,window=128, window 2 of 4"
+};
+
+// Runs the race. The order and every number but seconds and resumed_cells depend on model, windows
+// and options alone.
+//   windows  of target_length tokens or fewer, at least one
+// Throws Error where a candidate is no scheme, or does not fit the model.
+//   returns  finalists by ascending beyond loss, then the others, those that ran longer first
+std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
+                                const RaceOptions& options, StudyStore& store,
+                                const std::function<void(const RaceProgress&)>& progress);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_STUDY_RACE_H_

@@ -1,0 +1,173 @@
+#include "ropewalk/study/store.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr const char* kSchemaVersion = "1";
+
+// A statement that finalises itself; its failures name the study.
+class Statement {
+ public:
+  Statement(sqlite3* database, const std::string& path, const char* sql)
+      : database_(database), path_(path) {
+    check(sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr));
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  void bind(int index, const std::string& text) {
+    check(sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()),
+                            SQLITE_TRANSIENT));
+  }
+  void bind(int index, int64_t number) { check(sqlite3_bind_int64(statement_, index, number)); }
+  void bind(int index, double number) { check(sqlite3_bind_double(statement_, index, number)); }
+  void bind(int index, const std::vector<double>& numbers) {
+    check(sqlite3_bind_blob64(statement_, index, numbers.data(), numbers.size() * sizeof(double),
+                              SQLITE_TRANSIENT));
+  }
+
+  // True where there is a row.
+  bool step() {
+    const int result = sqlite3_step(statement_);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) check(result);
+    return result == SQLITE_ROW;
+  }
+
+  std::string text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return bytes == nullptr
+               ? ""
+               : std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  double number(int column) const { return sqlite3_column_double(statement_, column); }
+  std::vector<double> numbers(int column) const {
+    const auto bytes = static_cast<size_t>(sqlite3_column_bytes(statement_, column));
+    std::vector<double> values(bytes / sizeof(double));
+    if (!values.empty())
+      std::memcpy(values.data(), sqlite3_column_blob(statement_, column),
+                  values.size() * sizeof(double));
+    return values;
+  }
+
+ private:
+  void check(int result) const {
+    if (result == SQLITE_OK) return;
+    throw Error(path_, "the study's file cannot be used", sqlite3_errmsg(database_),
+                "is it a study, and is there room on the disk?");
+  }
+
+  sqlite3* database_;
+  const std::string& path_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+}  // namespace
+
+// The kernel drops the lock of a process that dies, however it dies; the number in the file only
+// names the holder.
+class StudyStore::Lock {
+ public:
+  explicit Lock(const std::string& study) {
+    const std::string path = study + "-lock";
+    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw Error(path, "cannot be opened", std::strerror(errno));
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      std::array<char, 32> holder = {};
+      const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
+      close(descriptor_);
+      throw Error(study, "the study is held by a living process",
+                  "process " + (size > 0 ? std::string(holder.data()) : "unknown"),
+                  "wait for it, or name another file with --study");
+    }
+    const std::string own = std::to_string(getpid());
+    if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, own.data(), own.size(), 0) < 0) {
+      const int error = errno;
+      close(descriptor_);
+      throw Error(path, "cannot be written", std::strerror(error));
+    }
+  }
+  ~Lock() { close(descriptor_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+struct StudyStore::Database {
+  sqlite3* handle = nullptr;
+  ~Database() { sqlite3_close(handle); }
+};
+
+StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
+    : path_(std::move(path)),
+      lock_(std::make_unique<Lock>(path_)),
+      database_(std::make_unique<Database>()) {
+  if (sqlite3_open(path_.c_str(), &database_->handle) != SQLITE_OK) {
+    throw Error(path_, "the study's file cannot be opened", sqlite3_errmsg(database_->handle));
+  }
+  sqlite3_busy_timeout(database_->handle, 5000);
+  const auto run = [&](const char* sql) { Statement(database_->handle, path_, sql).step(); };
+  run("PRAGMA synchronous = FULL");
+  run("BEGIN IMMEDIATE");
+  run("CREATE TABLE IF NOT EXISTS identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
+      "ROWID");
+  run("CREATE TABLE IF NOT EXISTS cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT "
+      "NULL, seconds REAL, "
+      "PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
+
+  std::map<std::string, std::string> stored;
+  Statement all(database_->handle, path_, "SELECT name, value FROM identity");
+  while (all.step()) stored[all.text(0)] = all.text(1);
+  StudyIdentity wanted = identity;
+  wanted.emplace_back("schema", kSchemaVersion);
+  for (const auto& [name, value] : wanted) {
+    if (stored.empty()) {
+      Statement add(database_->handle, path_, "INSERT INTO identity VALUES (?, ?)");
+      add.bind(1, name);
+      add.bind(2, value);
+      add.step();
+    } else if (stored[name] != value) {
+      throw Error(path_, "the study is of another " + name + " (" + stored[name] + ")", value,
+                  "name another file with --study");
+    }
+  }
+  run("COMMIT");
+}
+
+StudyStore::~StudyStore() = default;
+
+std::optional<Cell> StudyStore::find(const CellKey& key) const {
+  Statement select(database_->handle, path_,
+                   "SELECT losses, seconds FROM cell WHERE scheme = ? AND text = ? AND window = ?");
+  select.bind(1, key.scheme);
+  select.bind(2, key.text);
+  select.bind(3, key.window);
+  if (!select.step()) return std::nullopt;
+  return Cell{.losses = select.numbers(0), .seconds = select.number(1)};
+}
+
+void StudyStore::insert(const CellKey& key, const Cell& cell) {
+  Statement add(database_->handle, path_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)");
+  add.bind(1, key.scheme);
+  add.bind(2, key.text);
+  add.bind(3, key.window);
+  add.bind(4, cell.losses);
+  add.bind(5, cell.seconds);
+  add.step();
+}
+
+}  // namespace ropewalk
