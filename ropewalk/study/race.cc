@@ -7,7 +7,7 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/schemes/scheme_string.h"
-#include "ropewalk/study/copy_test.h"
+#include "ropewalk/study/copy_gain.h"
 
 namespace ropewalk {
 namespace {

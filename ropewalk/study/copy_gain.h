@@ -3,8 +3,8 @@
 //
 // Loss alone favours schemes that cut far text off wherever a text does not look far back; this
 // does not.
-#ifndef ROPEWALK_STUDY_COPY_TEST_H_
-#define ROPEWALK_STUDY_COPY_TEST_H_
+#ifndef ROPEWALK_STUDY_COPY_GAIN_H_
+#define ROPEWALK_STUDY_COPY_GAIN_H_
 
 #include <cstdint>
 #include <span>
@@ -48,4 +48,4 @@ CopyGain copy_gain(const CopyTest& test, int64_t trained_length, std::span<const
 
 }  // namespace ropewalk
 
-#endif  // ROPEWALK_STUDY_COPY_TEST_H_
+#endif  // ROPEWALK_STUDY_COPY_GAIN_H_

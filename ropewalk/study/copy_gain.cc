@@ -1,4 +1,4 @@
-#include "ropewalk/study/copy_test.h"
+#include "ropewalk/study/copy_gain.h"
 
 #include <algorithm>
 
