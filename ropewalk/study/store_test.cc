@@ -1,0 +1,95 @@
+#include "ropewalk/study/store.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+class StudyStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("ropewalk-store-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    path_ = (folder_ / "study.db").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string message(const StudyIdentity& identity) {
+    try {
+      StudyStore store(path_, identity);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+  const StudyIdentity identity_ = {{"model", "m1"}, {"text", "t1"}};
+  const CellKey key_ = {"cap,window=8", "plain", 3};
+};
+
+TEST_F(StudyStoreTest, KeepsCellsToTheLastBit) {
+  const Cell cell{.losses = {0.1, 1e-300, 12345.678901234567}, .seconds = 2.5};
+  {
+    StudyStore store(path_, identity_);
+    EXPECT_FALSE(store.find(key_));
+    store.insert(key_, cell);
+  }
+  const StudyStore again(path_, identity_);
+  ASSERT_TRUE(again.find(key_));
+  EXPECT_EQ(again.find(key_)->losses, cell.losses);
+  EXPECT_EQ(again.find(key_)->seconds, 2.5);
+  EXPECT_FALSE(again.find({"cap,window=8", "control", 3}));
+}
+
+TEST_F(StudyStoreTest, AnotherModelOrTextIsRefusedByName) {
+  { StudyStore store(path_, identity_); }
+  EXPECT_NE(message({{"model", "m2"}, {"text", "t1"}}).find("another model"), std::string::npos);
+  EXPECT_NE(message({{"model", "m1"}, {"text", "t2"}}).find("another text"), std::string::npos);
+  EXPECT_EQ(message(identity_), "");
+}
+
+TEST_F(StudyStoreTest, AFileThatIsNoStudyIsRefusedAndKept) {
+  std::ofstream(path_) << "a letter to somebody, long enough to be no empty database at all";
+  EXPECT_NE(message(identity_), "");
+  std::ifstream stream(path_);
+  std::string text;
+  std::getline(stream, text);
+  EXPECT_EQ(text.substr(0, 8), "a letter");
+}
+
+// The holder is a process of its own: one's own lock would be taken over.
+TEST_F(StudyStoreTest, ALivingHolderIsNamedAndADeadOneTakenOver) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    StudyStore store(path_, identity_);
+    store.insert(key_, {.losses = {1.0}, .seconds = 0});
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const std::string refused = message(identity_);
+  EXPECT_NE(refused.find("held by a living process"), std::string::npos) << refused;
+  EXPECT_NE(refused.find(std::to_string(holder)), std::string::npos) << refused;
+
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+  const StudyStore store(path_, identity_);
+  EXPECT_TRUE(store.find(key_)) << "what the dead process had finished";
+}
+
+}  // namespace
+}  // namespace ropewalk

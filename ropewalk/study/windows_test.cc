@@ -1,0 +1,54 @@
+#include "ropewalk/study/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+Document document(const std::string& name, int32_t size) {
+  Document made{name, std::vector<int32_t>(static_cast<size_t>(size))};
+  std::iota(made.ids.begin(), made.ids.end(), 100);
+  return made;
+}
+
+TEST(CutWindows, DoNotOverlapAndCountBos) {
+  const WindowSet set = cut_windows({document("a", 25), document("b", 3)}, 1, 11);
+  ASSERT_EQ(set.windows.size(), 3u);  // 10 + 10 of the first, 5 left over; the short one whole
+  EXPECT_EQ(set.dropped_tokens, 5);
+  EXPECT_EQ(set.windows[0].ids,
+            (std::vector<int32_t>{1, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109}));
+  EXPECT_EQ(set.windows[1].first, 10);
+  EXPECT_EQ(set.windows[1].ids.size(), 11u);
+  EXPECT_EQ(set.windows[2].document, 1u);
+  EXPECT_EQ(set.windows[2].ids, (std::vector<int32_t>{1, 100, 101, 102}));
+}
+
+TEST(CutWindows, WithoutBosTakeTheTextAsItIs) {
+  const WindowSet set = cut_windows({document("a", 8)}, std::nullopt, 4);
+  ASSERT_EQ(set.windows.size(), 2u);
+  EXPECT_EQ(set.windows[1].ids, (std::vector<int32_t>{104, 105, 106, 107}));
+  EXPECT_EQ(set.dropped_tokens, 0);
+}
+
+TEST(CutWindows, RefuseADocumentOfNoTokens) {
+  EXPECT_THROW(cut_windows({document("empty", 0)}, 1, 8), Error);
+  EXPECT_THROW(cut_windows({document("one", 1)}, std::nullopt, 8), Error);
+}
+
+TEST(Spread, TakesWindowsFromAllOver) {
+  std::vector<Window> windows(10);
+  for (int64_t k = 0; k < 10; ++k) windows[static_cast<size_t>(k)].first = k;
+  const std::vector<Window> chosen = spread(windows, 4);
+  ASSERT_EQ(chosen.size(), 4u);
+  EXPECT_EQ(chosen[0].first, 0);
+  EXPECT_EQ(chosen[1].first, 2);
+  EXPECT_EQ(chosen[3].first, 7);
+  EXPECT_EQ(spread(windows, 20).size(), 10u);
+}
+
+}  // namespace
+}  // namespace ropewalk
