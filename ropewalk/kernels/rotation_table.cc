@@ -10,17 +10,30 @@ namespace {
 
 constexpr int64_t kRowMultiple = 16;
 
-// What ggml and transformers do: position and frequency rounded to float32, their product too.
+// ggml_rope_cache_init in its own roundings: the angle of pair 0 is the position in float32, that
+// of each next pair the one before times powf(base, -2 / frequency_dim), and what a scheme does to
+// a pair multiplies the link of its pair. Rounding errors so pile up along the chain as they do
+// there. A spectrum that came as a list has no chain: position times inv_freq, as transformers
+// does.
 void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positions,
                   int64_t first_row, RotationTable& table) {
   const auto amplitude = static_cast<float>(spectrum.amplitude);
+  const bool chained = spectrum.base > 0;
+  const double exponent = chained ? -2.0 / static_cast<double>(spectrum.frequency_dim) : 0;
+  const float link =
+      chained ? std::pow(static_cast<float>(spectrum.base), static_cast<float>(exponent)) : 1.0F;
   const std::vector<double> inv_freq = spectrum.inv_freq();
+  std::vector<float> theta;  // (count), of plain RoPE at the pair in hand
+  theta.reserve(positions.size());
+  for (const DoubleDouble position : positions) theta.push_back(static_cast<float>(position));
   for (int64_t c = 0; c < spectrum.n_pairs(); ++c) {
-    const auto speed = static_cast<float>(inv_freq[c]);
+    const double plain = chained ? std::pow(spectrum.base, exponent * static_cast<double>(c)) : 1.0;
+    const auto change = static_cast<float>(inv_freq[c] / plain);
     for (size_t r = 0; r < positions.size(); ++r) {
-      const float angle = static_cast<float>(positions[r]) * speed;
+      const float angle = theta[r] * change;
       table.cos[c * table.stride + first_row + r] = std::cos(angle) * amplitude;
       table.sin[c * table.stride + first_row + r] = std::sin(angle) * amplitude;
+      theta[r] *= link;
     }
   }
 }

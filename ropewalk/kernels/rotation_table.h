@@ -12,8 +12,8 @@ namespace ropewalk {
 
 enum class AngleMode {
   kExact,    // every entry right to one float ulp, at any position up to 2^40
-  kFloat32,  // the angle is a float32 product, as ggml and transformers form it: for comparing with
-             // them only
+  kFloat32,  // the angle is a chain of float32 products from the base, rounded where ggml rounds
+             // (transformers multiplies once): for comparing with such engines only
 };
 
 // Pair-major: row `r` of pair `c` lies at c * stride + r. Entries are amplitude * cos and amplitude
