@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,17 @@
 
 namespace ropewalk {
 namespace {
+
+// How far the largest logit lies above the next; 0 where the two are equal.
+float top_gap(std::span<const float> logits) {
+  float best = -std::numeric_limits<float>::infinity();
+  float second = best;
+  for (const float logit : logits) {
+    second = std::max(second, std::min(best, logit));
+    best = std::max(best, logit);
+  }
+  return best - second;
+}
 
 struct Options {
   ModelOptions model;
@@ -30,11 +44,14 @@ void run(const Options& options) {
   const size_t n_prompt = ids.size();
   Sequence sequence(model, positions, static_cast<int64_t>(ids.size()) + options.count);
   std::vector<int32_t> next = ids;
+  std::vector<float> gaps;  // (tokens added)
   if (!options.json) fmt::print("{}", tokenizer.decode(ids));
   for (int64_t n = 0; n < options.count; ++n) {
-    const int32_t chosen = greedy_choice(sequence.append(next));
+    const std::span<const float> logits = sequence.append(next);
+    const int32_t chosen = greedy_choice(logits);
     if (tokenizer.eos() == chosen || tokenizer.bos() == chosen) break;
     ids.push_back(chosen);
+    gaps.push_back(top_gap(logits));
     next = {chosen};
     if (options.json) continue;
     fmt::print("{}", tokenizer.piece(chosen));
@@ -44,7 +61,9 @@ void run(const Options& options) {
 
   fmt::print("{{\"tokens\": [");
   for (size_t t = 0; t < ids.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", ids[t]);
-  fmt::print("], \"prompt_tokens\": {}}}\n", n_prompt);
+  fmt::print("], \"prompt_tokens\": {}, \"gaps\": [", n_prompt);
+  for (size_t n = 0; n < gaps.size(); ++n) fmt::print("{}{:.6g}", n == 0 ? "" : ", ", gaps[n]);
+  fmt::print("]}}\n");
 }
 
 }  // namespace
@@ -59,7 +78,10 @@ void add_generate_command(CLI::App& app) {
   command->add_option("-n,--count", options->count, "Most tokens to add")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "{\"tokens\": [...], \"prompt_tokens\": N}");
+  command->add_flag(
+      "--json", options->json,
+      "{\"tokens\": [...], \"prompt_tokens\": N, \"gaps\": [...]}, gaps[n]: the best logit less "
+      "the second at added token n");
   command->callback([options] { run(*options); });
 }
 
