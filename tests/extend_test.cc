@@ -1,0 +1,198 @@
+// `ropewalk extend` as its user meets it: killed and started again, twice at once, and what it
+// prints.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTarget = "512";
+
+// A program that runs beside the test.
+class Process {
+ public:
+  Process(const std::vector<std::string>& arguments, const fs::path& out, const fs::path& error) {
+    id_ = fork();
+    if (id_ != 0) return;
+    const auto redirect = [](const fs::path& path, int to) {
+      const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      if (file < 0 || dup2(file, to) < 0) _exit(126);
+    };
+    redirect(out, STDOUT_FILENO);
+    redirect(error, STDERR_FILENO);
+    std::vector<char*> words;
+    for (const std::string& argument : arguments)
+      words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+
+  bool running() {
+    if (!done_ && waitpid(id_, &status_, WNOHANG) != 0) done_ = true;
+    return !done_;
+  }
+  void kill_now() {
+    if (running()) kill(id_, SIGKILL);
+    wait();
+  }
+  // The exit status; -1 where a signal ended it.
+  int wait() {
+    if (!done_) waitpid(id_, &status_, 0);
+    done_ = true;
+    return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
+  }
+
+ private:
+  pid_t id_ = -1;
+  int status_ = -1;
+  bool done_ = false;
+};
+
+std::string contents(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// What must be equal between equal runs, as text.
+std::string lasting(const fs::path& path) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(contents(path));
+  EXPECT_TRUE(json.contains("run"));
+  json.erase("run");
+  return json.dump(1);
+}
+
+class ExtendTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("ropewalk-extend-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    std::ofstream text(folder_ / "text.txt");
+    for (int k = 0; k < 700; ++k)
+      text << "line " << k * 7919 % 1000 << " of a text that says nothing\n";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::vector<std::string> command(const std::string& study,
+                                   const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {
+        ROPEWALK_PROGRAM,
+        "extend",
+        std::string(ROPEWALK_SOURCE_DIR) + "/tests/fixtures/tiny_llama.gguf",
+        "--to",
+        kTarget,
+        "--text",
+        (folder_ / "text.txt").string(),
+        "--windows",
+        "3",
+        "--study",
+        (folder_ / study).string(),
+        "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  int run(const std::string& study, const std::string& out,
+          const std::vector<std::string>& more = {}) const {
+    return Process(command(study, more), folder_ / out, folder_ / "error").wait();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ExtendTest, KilledAtTwentyMomentsItEndsWithTheSameAnswer) {
+  const auto start = Clock::now();
+  ASSERT_EQ(run("whole.db", "whole.json"), 0) << contents(folder_ / "error");
+  const auto whole = Clock::now() - start;
+
+  // Each run goes on where the last was killed, so the moments spread over the whole study.
+  constexpr int kKills = 20;
+  int killed = 0;
+  for (int k = 0; k < kKills; ++k) {
+    Process process(command("killed.db"), folder_ / "killed.json", folder_ / "error");
+    std::this_thread::sleep_for(whole / kKills * (k % 4 + 1) / 2);
+    killed += process.running() ? 1 : 0;
+    process.kill_now();
+  }
+  EXPECT_GE(killed, kKills / 2) << "most kills must hit a running study";
+  ASSERT_EQ(run("killed.db", "killed.json"), 0) << contents(folder_ / "error");
+  EXPECT_EQ(lasting(folder_ / "killed.json"), lasting(folder_ / "whole.json"));
+  const auto json = nlohmann::json::parse(contents(folder_ / "killed.json"));
+  size_t resumed = 0;
+  for (const auto& candidate : json["run"]["candidates"])
+    resumed += candidate["resumed_cells"].get<size_t>();
+  EXPECT_GT(resumed, 0u);
+}
+
+TEST_F(ExtendTest, ThreadsAndPathsChangeNothing) {
+  ASSERT_EQ(run("one.db", "one.json",
+                {"--threads", "1", "--scheme", "cap,window=16", "--scheme", "dynamic_ntk"}),
+            0);
+  ASSERT_EQ(run("three.db", "three.json",
+                {"--threads", "3", "--scheme", "cap,window=16", "--scheme", "dynamic_ntk"}),
+            0);
+  EXPECT_EQ(lasting(folder_ / "one.json"), lasting(folder_ / "three.json"));
+}
+
+TEST_F(ExtendTest, ASecondOneOnTheSameStudyIsRefusedByName) {
+  Process first(command("held.db"), folder_ / "first.json", folder_ / "first-error");
+  while (first.running() && !fs::exists(folder_ / "held.db"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const int second = run("held.db", "second.json");
+  if (first.running()) {
+    EXPECT_EQ(second, 1);
+    EXPECT_NE(contents(folder_ / "error").find("held by a living process"), std::string::npos)
+        << contents(folder_ / "error");
+  }
+  EXPECT_EQ(first.wait(), 0);
+}
+
+TEST_F(ExtendTest, AStudyOfAnotherTextIsRefused) {
+  const std::vector<std::string> few = {"--scheme", "cap,window=16"};
+  ASSERT_EQ(run("study.db", "a.json", few), 0);
+  std::ofstream(folder_ / "text.txt") << std::string(8000, 'x') << "\n";
+  EXPECT_EQ(run("study.db", "b.json", few), 1);
+  EXPECT_NE(contents(folder_ / "error").find("another text"), std::string::npos)
+      << contents(folder_ / "error");
+}
+
+TEST_F(ExtendTest, PrintsWhatIsPromised) {
+  ASSERT_EQ(run("study.db", "out.json"), 0);
+  const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
+  for (const char* key : {"model", "trained_length", "target_length", "candidates", "best_portable",
+                          "best_overall", "why", "run"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  bool window = false;
+  bool sinks = false;
+  bool declared = false;
+  for (const auto& candidate : json["candidates"]) {
+    for (const char* key :
+         {"scheme", "portable", "inside", "beyond", "copy_inside", "copy_beyond", "intervals"}) {
+      EXPECT_TRUE(candidate.contains(key)) << key;
+    }
+    const std::string scheme = candidate["scheme"];
+    window = window || (scheme.starts_with("window,") && candidate["finalist"]);
+    sinks = sinks || (scheme.starts_with("sinks,") && candidate["finalist"]);
+    declared = declared || (scheme == "declared" && candidate["finalist"]);
+  }
+  EXPECT_TRUE(window && sinks && declared);
+}
+
+}  // namespace
+}  // namespace ropewalk
