@@ -50,6 +50,11 @@ void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
   }
 }
 
+// The families that run, by the architecture's name.
+std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
+  return load_llama(file.config, *file.tensors, file.is_gguf, precision);
+}
+
 }  // namespace
 
 ModelFile open_model(const std::string& path) {
@@ -61,8 +66,7 @@ Model Model::load(const std::string& path, Precision precision) {
 }
 
 Model::Model(ModelFile file, Precision precision)
-    : file_(std::move(file)),
-      decoder_(load_llama(file_.config, *file_.tensors, file_.is_gguf, precision)) {}
+    : file_(std::move(file)), decoder_(load_decoder(file_, precision)) {}
 
 const Tokenizer& Model::tokenizer() const {
   if (file_.tokenizer == nullptr)
