@@ -156,7 +156,7 @@ void add(std::span<const float> in, std::span<float> out) {
 }
 
 double log_sum_exp(std::span<const float> values) {
-  constexpr size_t kRun = 4096;  // summed in float; runs are summed in double
+  constexpr size_t kRun = 256;  // summed in float; runs are summed in double
   const float largest = HWY_DYNAMIC_DISPATCH(largest_of)(values.data(), values.size());
   double sum = 0;
   for (size_t first = 0; first < values.size(); first += kRun) {

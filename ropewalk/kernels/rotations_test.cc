@@ -1,0 +1,116 @@
+#include "ropewalk/kernels/rotations.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/math/turns.h"
+
+namespace ropewalk {
+namespace {
+
+using testing::ElementsAre;
+
+Rotary plain() {
+  return plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 64},
+                      {PairOrder::kHalf, 8, 8});
+}
+
+// Slower with every token: a rule whose length shows in the table.
+SpectrumRule rule(SpectrumRule::Length length, int64_t block = 1) {
+  return {length, [](int64_t n) { return rope_spectrum(10000.0 + static_cast<double>(n), 8, 4); },
+          block};
+}
+
+TEST(RotationSpans, SplitWhereTheLengthChanges) {
+  using enum SpectrumRule::Length;
+  EXPECT_THAT(rotation_spans(SpectrumRule(), 5, 1000), ElementsAre(5));
+  EXPECT_THAT(rotation_spans(rule(kSequence), 5, 1000), ElementsAre(5));
+  EXPECT_THAT(rotation_spans(rule(kToken), 5, 1000), ElementsAre(5));
+  EXPECT_THAT(rotation_spans(rule(kBlock, 64), 0, 64), ElementsAre(0));
+  EXPECT_THAT(rotation_spans(rule(kBlock, 64), 0, 65), ElementsAre(0, 64));
+  EXPECT_THAT(rotation_spans(rule(kBlock, 64), 63, 130), ElementsAre(63, 64, 128));
+  EXPECT_THAT(rotation_spans(rule(kBlock, 64), 64, 65), ElementsAre(64));
+  EXPECT_THAT(rotation_spans(rule(kBlock, 1), 7, 10), ElementsAre(7, 8, 9));
+}
+
+// The angle between query i and key j that the tables of a heard pair make, as cos and sin.
+CosSin difference(const HeardPair& pair, int64_t query_row, int64_t key_row) {
+  const double qc = pair.query_cos[query_row];
+  const double qs = pair.query_sin[query_row];
+  const double kc = pair.key_cos[key_row];
+  const double ks = pair.key_sin[key_row];
+  return {.cos = qc * kc + qs * ks, .sin = qs * kc - qc * ks};
+}
+
+TEST(Rotations, TablesTurnByTheDistance) {
+  const Rotary rotary = plain();
+  const Rotations rotations(rotary, 100, 40, 60, AngleMode::kExact);
+  ASSERT_EQ(rotations.plan().branches.size(), 1u);
+  ASSERT_EQ(rotations.heard(0).size(), 4u);
+  const Spectrum spectrum = rotary.spectrum.at(1);
+  for (const HeardPair& pair : rotations.heard(0)) {
+    for (const int64_t i : {40, 63, 99}) {
+      for (const int64_t j : {int64_t{0}, int64_t{17}, i}) {
+        const CosSin got = difference(pair, i - 40, j);
+        const CosSin wanted = cos_sin_at(static_cast<double>(i - j),
+                                         spectrum.turns_per_token[static_cast<size_t>(pair.pair)]);
+        EXPECT_NEAR(got.cos, wanted.cos, 1.5e-7);
+        EXPECT_NEAR(got.sin, wanted.sin, 1.5e-7);
+      }
+    }
+  }
+}
+
+// Rows of a block, and every key they look at, turn with the spectrum of the block's end.
+TEST(Rotations, ABlockTakesTheSpectrumOfItsEnd) {
+  Rotary rotary = plain();
+  rotary.spectrum = rule(SpectrumRule::Length::kBlock, 64);
+  const Rotations open(rotary, 100, 64, 36, AngleMode::kExact);
+  const Rotations closed(rotary, 300, 64, 64, AngleMode::kExact);
+  const auto speed = [](double n) { return rope_spectrum(10000.0 + n, 8, 4).turns_per_token[1]; };
+  EXPECT_EQ(open.heard(0)[1].key_sin[63], static_cast<float>(cos_sin_at(63.0, speed(100)).sin));
+  EXPECT_EQ(closed.heard(0)[1].key_sin[63], static_cast<float>(cos_sin_at(63.0, speed(128)).sin));
+}
+
+// The cache fault: every token keeps the spectrum of its own time.
+TEST(Rotations, TokensMayKeepTheirOwnSpectrum) {
+  Rotary rotary = plain();
+  rotary.spectrum = rule(SpectrumRule::Length::kToken);
+  const Rotations rotations(rotary, 100, 0, 100, AngleMode::kExact);
+  for (const int64_t t : {0, 1, 50, 99}) {
+    const DoubleDouble speed =
+        rope_spectrum(10000.0 + static_cast<double>(t + 1), 8, 4).turns_per_token[2];
+    const auto wanted = static_cast<float>(cos_sin_at(static_cast<double>(t), speed).sin);
+    EXPECT_EQ(rotations.heard(0)[2].query_sin[t], wanted);
+    EXPECT_EQ(rotations.heard(0)[2].key_sin[t], wanted);
+  }
+}
+
+TEST(Rotations, ACurveGoesByDistance) {
+  Rotary rotary = plain();
+  rotary.distance =
+      DistanceMap([](int64_t d) { return DoubleDouble(std::sqrt(static_cast<double>(d))); });
+  const Rotations rotations(rotary, 50, 0, 50, AngleMode::kExact);
+  ASSERT_TRUE(rotations.plan().by_distance);
+  const int64_t n = rotations.plan().n_by_distance;
+  EXPECT_EQ(n, 50);
+  const RotationTable& table = rotations.by_distance();
+  for (const int64_t d : {0, 1, 2, 30, 49}) {
+    const CosSin wanted =
+        cos_sin_at(std::sqrt(static_cast<double>(d)), rotary.spectrum.at(1).turns_per_token[1]);
+    EXPECT_EQ(table.cos_of(1)[Rotations::kDistanceMargin + n - 1 - d],
+              static_cast<float>(wanted.cos));
+  }
+}
+
+TEST(Rotations, ACurveRefusesTokensOfUnequalSpectra) {
+  Rotary rotary = plain();
+  rotary.distance = DistanceMap([](int64_t d) { return DoubleDouble(static_cast<double>(d)); });
+  rotary.spectrum = rule(SpectrumRule::Length::kToken);
+  EXPECT_THROW(Rotations(rotary, 50, 0, 50, AngleMode::kExact), Error);
+}
+
+}  // namespace
+}  // namespace ropewalk
