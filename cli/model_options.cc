@@ -74,9 +74,12 @@ Positions SchemeOptions::positions(const ModelConfig& config) const {
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.good() && !stream.eof()) throw Error(path, "cannot be read");
-  return text;
+  if (!stream) throw Error(path, "cannot be read");
+  try {
+    return {std::istreambuf_iterator<char>(stream), {}};
+  } catch (const std::ios_base::failure&) {  // a directory opens, but does not read
+    throw Error(path, "cannot be read");
+  }
 }
 
 std::vector<int32_t> read_ids(const std::string& path) {
