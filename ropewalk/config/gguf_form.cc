@@ -7,44 +7,18 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/portability.h"
+#include "ropewalk/config/spectrum_form.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/schemes/source.h"
 
 namespace ropewalk {
 namespace {
 
-// Of frequencies: far below float32's 6e-8, far above what formulas written differently differ by.
-constexpr double kSame = 1e-13;
-
 // What stands for the divisor of a pair that does not turn; as in converted Gemma 4 files.
 constexpr float kNeverTurns = 1e30F;
 
-bool same_frequencies(const Spectrum& a, const Spectrum& b) {
-  return std::ranges::equal(
-      a.turns_per_token, b.turns_per_token,
-      [](const DoubleDouble& x, const DoubleDouble& y) { return abs(x - y) <= kSame * abs(x); });
-}
-
-// The factor by which all pairs turn slower than plain ones; nothing where there is no such number.
-std::optional<double> common_factor(const Spectrum& plain, const Spectrum& wanted) {
-  if (plain.turns_per_token[0] == 0 || wanted.turns_per_token[0] == 0) return std::nullopt;
-  const DoubleDouble factor = plain.turns_per_token[0] / wanted.turns_per_token[0];
-  Spectrum slowed = plain;
-  for (DoubleDouble& turns : slowed.turns_per_token) turns /= factor;
-  if (!same_frequencies(slowed, wanted)) return std::nullopt;
-  return static_cast<double>(factor);
-}
-
-std::vector<float> divisors_of(const Spectrum& plain, const Spectrum& wanted) {
-  std::vector<float> divisors;
-  for (size_t pair = 0; pair < plain.turns_per_token.size(); ++pair) {
-    const DoubleDouble& turns = wanted.turns_per_token[pair];
-    divisors.push_back(
-        turns == 0 ? kNeverTurns
-                   : static_cast<float>(static_cast<double>(plain.turns_per_token[pair] / turns)));
-  }
-  return divisors;
-}
+// Of an amplitude, by formulas written differently.
+constexpr double kRounding = 1e-14;
 
 class Planner {
  public:
@@ -85,7 +59,6 @@ class Planner {
     form_.amplitude = static_cast<float>(amplitude);
     form_.how += " with rope.scaling.attn_factor";
   }
-  Spectrum plain() const { return plain_spectrum(rotary_); }
   std::string place(const ParsedPart& part) const { return "scheme part " + part.text; }
 
   const ModelConfig& declared_;
@@ -121,20 +94,21 @@ Spectrum Planner::wanted_spectrum(const Rotary& target) const {
 }
 
 bool Planner::say_by_base(const Spectrum& wanted) {
-  if (wanted.base == 0 || wanted.frequency_dim != rotary_.layout.rotary_dim) return false;
-  if (wanted.base <= 1) {
-    throw Error(place(parsed_.parts.front()), "must give a base above 1", to_text(wanted.base));
+  const std::optional<double> base = plain_base(rotary_, wanted);
+  if (!base) return false;
+  if (*base <= 1) {
+    throw Error(place(parsed_.parts.front()), "must give a base above 1", to_text(*base));
   }
-  const bool changed = wanted.base != rotary_.source.base;
+  const bool changed = *base != rotary_.source.base;
   say("none", wanted.amplitude);
   if (changed) form_.how = "rope.freq_base" + (form_.amplitude ? ", " + form_.how : std::string());
-  form_.freq_base = static_cast<float>(wanted.base);
+  form_.freq_base = static_cast<float>(*base);
   return true;
 }
 
 bool Planner::say_linear(const Spectrum& wanted) {
-  const std::optional<double> factor = common_factor(plain(), wanted);
-  if (!factor || *factor < 1) return false;
+  const std::optional<double> factor = common_factor(rotary_, wanted);
+  if (!factor) return false;
   say("linear", wanted.amplitude);
   form_.factor = static_cast<float>(*factor);
   return true;
@@ -152,7 +126,7 @@ bool Planner::say_yarn(const Spectrum& wanted) {
           .spectrum.at(1);
   if (!same_frequencies(engine, wanted)) return false;
   const double ratio = wanted.amplitude / engine.amplitude;
-  say("yarn", std::abs(ratio - 1) <= kSame ? 1 : ratio);
+  say("yarn", std::abs(ratio - 1) <= kRounding ? 1 : ratio);
   form_.factor = static_cast<float>(factor);
   form_.original_length = original;
   return true;
@@ -166,7 +140,9 @@ void Planner::say_divisors(const Spectrum& wanted) {
                 declared_.architecture);
   }
   say("none", wanted.amplitude);
-  form_.divisors = divisors_of(plain(), wanted);
+  for (const double divisor : frequency_divisors(rotary_, wanted)) {
+    form_.divisors.push_back(std::isinf(divisor) ? kNeverTurns : static_cast<float>(divisor));
+  }
   form_.how =
       kRopeFreqsTensor + (form_.amplitude ? " with rope.scaling.attn_factor" : std::string());
 }

@@ -2,12 +2,15 @@
 // keys each of them reads.
 #include "ropewalk/config/hf_form.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/gguf_form.h"
+#include "ropewalk/config/spectrum_form.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/schemes/source.h"
 
@@ -84,9 +87,10 @@ void Planner::say() {
                 "must be what some engine computes: " + to_string(engine_) + " has no such rule");
   }
   const Spectrum wanted = target_.spectrum.at(1);
-  if (wanted.base != 0 && wanted.amplitude == 1) {  // plain RoPE of some base
-    form_.how = wanted.base == form_.base ? "no rope_scaling" : "rope_theta";
-    form_.base = wanted.base;
+  const std::optional<double> base = plain_base(rotary_, wanted);
+  if (base && wanted.amplitude == 1) {
+    form_.how = *base == form_.base ? "no rope_scaling" : "rope_theta";
+    form_.base = *base;
   } else if (name == "linear") {
     start_block("linear");
     form_.block["factor"] = given("factor");
@@ -146,15 +150,11 @@ void Planner::say_yarn(const Spectrum& wanted) {
 }
 
 std::vector<double> Planner::divisors(const Spectrum& wanted) const {
-  const Spectrum plain = plain_spectrum(rotary_);
-  std::vector<double> divisors;
-  for (size_t pair = 0; pair < plain.turns_per_token.size(); ++pair) {
-    if (wanted.turns_per_token[pair] == 0) {
-      throw Error(place(part()), "must let every pair turn to be sayable as divisors",
-                  "pair " + std::to_string(pair));
-    }
-    divisors.push_back(
-        static_cast<double>(plain.turns_per_token[pair] / wanted.turns_per_token[pair]));
+  const std::vector<double> divisors = frequency_divisors(rotary_, wanted);
+  const auto still = std::ranges::find_if(divisors, [](double d) { return std::isinf(d); });
+  if (still != divisors.end()) {
+    throw Error(place(part()), "must let every pair turn to be sayable as divisors",
+                "pair " + std::to_string(still - divisors.begin()));
   }
   return divisors;
 }

@@ -13,6 +13,7 @@
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/mapped_file.h"
 #include "ropewalk/formats/sha256.h"
+#include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
 namespace {
@@ -151,6 +152,10 @@ WriteReport write_hf_model(const WriteRequest& request, const std::string& path)
     report.keys = changes(document, parse_json(result, path));
   } else {
     const ModelConfig declared = read_hf_positions(document, path);
+    if (document.contains(kUndoKey) && !parse_scheme(request.scheme).is_declared()) {
+      throw Error(path, "must be a model as it was trained, not one that `ropewalk write` made", {},
+                  "--undo gives the old one, whose trained length schemes count from");
+    }
     const HfForm form = hf_form(declared, request.scheme, request.engine);
     Json after = edited(document, form, trained_length(declared), request.target_length);
     report.how = form.how;

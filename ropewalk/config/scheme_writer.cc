@@ -16,7 +16,7 @@
 #include "ropewalk/formats/gguf_undo.h"
 #include "ropewalk/formats/gguf_writer.h"
 #include "ropewalk/formats/sha256.h"
-#include "ropewalk/schemes/registry.h"
+#include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
 namespace {
@@ -184,6 +184,12 @@ void prove_undo(const GgufFile& written, const std::string& source_sha256) {
   }
 }
 
+bool is_written(const GgufFile& file) {
+  return std::ranges::any_of(file.metadata().entries(), [](const GgufEntry& entry) {
+    return entry.key.starts_with(kUndoPrefix);
+  });
+}
+
 WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
   if (request.engine != TargetEngine::kLlamaCpp) {
     throw Error("engine", "must be llama.cpp for a GGUF file: config.json is what is read there",
@@ -193,9 +199,14 @@ WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
     throw Error("target length", "must fit the 32 bits of context_length",
                 std::to_string(request.target_length));
   }
+  const ModelConfig declared = read_gguf_positions(model);
+  if (is_written(model) && !parse_scheme(request.scheme).is_declared()) {
+    throw Error(model.name(),
+                "must be a model as it was trained, not one that `ropewalk write` made", {},
+                "--undo gives the old one, whose trained length schemes count from");
+  }
   WriteReport report;
   report.output = request.output;
-  const ModelConfig declared = read_gguf_positions(model);
   const GgufForm form = gguf_form(declared, request.scheme);
   report.how = form.how;
 

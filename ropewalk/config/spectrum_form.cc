@@ -1,0 +1,49 @@
+#include "ropewalk/config/spectrum_form.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ropewalk/schemes/source.h"
+
+namespace ropewalk {
+namespace {
+
+// float32 rounds by 6e-8, a base that is kept as a double moves frequencies by 1e-16.
+constexpr double kSame = 1e-13;
+
+}  // namespace
+
+bool same_frequencies(const Spectrum& a, const Spectrum& b) {
+  return std::ranges::equal(
+      a.turns_per_token, b.turns_per_token,
+      [](const DoubleDouble& x, const DoubleDouble& y) { return abs(x - y) <= abs(x) * kSame; });
+}
+
+// Schemes that slow pairs down leave `base` as the one they started from.
+std::optional<double> plain_base(const Rotary& declared, const Spectrum& wanted) {
+  if (wanted.base <= 0) return std::nullopt;
+  if (!same_frequencies(spectrum_with_base(declared, wanted.base), wanted)) return std::nullopt;
+  return wanted.base;
+}
+
+std::optional<double> common_factor(const Rotary& declared, const Spectrum& wanted) {
+  Spectrum slowed = plain_spectrum(declared);
+  if (slowed.turns_per_token[0] == 0 || wanted.turns_per_token[0] == 0) return std::nullopt;
+  const DoubleDouble factor = slowed.turns_per_token[0] / wanted.turns_per_token[0];
+  for (DoubleDouble& turns : slowed.turns_per_token) turns /= factor;
+  if (factor < 1 || !same_frequencies(slowed, wanted)) return std::nullopt;
+  return static_cast<double>(factor);
+}
+
+std::vector<double> frequency_divisors(const Rotary& declared, const Spectrum& wanted) {
+  const Spectrum plain = plain_spectrum(declared);
+  std::vector<double> divisors;
+  for (size_t pair = 0; pair < plain.turns_per_token.size(); ++pair) {
+    const DoubleDouble& turns = wanted.turns_per_token[pair];
+    divisors.push_back(turns == 0 ? std::numeric_limits<double>::infinity()
+                                  : static_cast<double>(plain.turns_per_token[pair] / turns));
+  }
+  return divisors;
+}
+
+}  // namespace ropewalk

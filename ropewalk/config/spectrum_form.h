@@ -1,0 +1,28 @@
+// What a spectrum is, told by its numbers: what both file formats look for first.
+#ifndef ROPEWALK_CONFIG_SPECTRUM_FORM_H_
+#define ROPEWALK_CONFIG_SPECTRUM_FORM_H_
+
+#include <optional>
+#include <vector>
+
+#include "ropewalk/math/rotary.h"
+
+namespace ropewalk {
+
+// Equal but for what formulas written differently differ by, far below float32.
+bool same_frequencies(const Spectrum& a, const Spectrum& b);
+
+// The base under which the model's pairs have these frequencies unscaled; nothing where none does.
+std::optional<double> plain_base(const Rotary& declared, const Spectrum& wanted);
+
+// The number, at least 1, by which all pairs turn slower than the model's plain ones; nothing where
+// there is none.
+std::optional<double> common_factor(const Rotary& declared, const Spectrum& wanted);
+
+// By how much each pair turns slower than the model's plain one: infinite where it does not turn.
+// (n_pairs)
+std::vector<double> frequency_divisors(const Rotary& declared, const Spectrum& wanted);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CONFIG_SPECTRUM_FORM_H_
