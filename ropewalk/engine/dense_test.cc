@@ -1,0 +1,104 @@
+#include "ropewalk/engine/dense.h"
+
+#include <gmock/gmock.h>
+
+#include "ropewalk/engine/test_support.h"
+
+namespace ropewalk {
+namespace {
+
+using testing::HasSubstr;
+
+struct Shape {
+  int64_t outputs;
+  int64_t inputs;
+};
+
+// One output; blocks of outputs that are whole, one over, and several.
+constexpr Shape kShapes[] = {{1, 8}, {24, 33}, {768, 64}, {769, 40}, {2000, 96}};
+constexpr int64_t kRowCounts[] = {1, 2, 15, 16, 17, 100, 128};
+
+MemorySource matrix(const Shape& shape) {
+  std::mt19937 generator(3);
+  return MemorySource({{"w", random_tensor({static_cast<uint64_t>(shape.outputs),
+                                            static_cast<uint64_t>(shape.inputs)},
+                                           1, generator)}});
+}
+
+// (kBlockRows, inputs)
+std::vector<float> activations(int64_t inputs) {
+  std::mt19937 generator(4);
+  return random_tensor({static_cast<uint64_t>(Dense::kBlockRows), static_cast<uint64_t>(inputs)}, 1,
+                       generator)
+      .values;
+}
+
+// y = x W^T in double, from operands rounded to `Precision` beforehand.
+std::vector<double> product(const std::vector<float>& x, int64_t rows,
+                            const std::vector<float>& weights, const Shape& shape,
+                            Precision precision) {
+  const auto stored = [precision](float value) {
+    return static_cast<double>(precision == Precision::kF32 ? value : to_float(to_bf16(value)));
+  };
+  std::vector<double> y;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t o = 0; o < shape.outputs; ++o) {
+      double sum = 0;
+      for (int64_t k = 0; k < shape.inputs; ++k)
+        sum += stored(x[r * shape.inputs + k]) * stored(weights[o * shape.inputs + k]);
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+void check(Precision precision) {
+  for (const Shape& shape : kShapes) {
+    const MemorySource source = matrix(shape);
+    const Dense dense(source, "w", shape.outputs, shape.inputs, precision);
+    EXPECT_EQ(dense.inputs(), shape.inputs);
+    EXPECT_EQ(dense.outputs(), shape.outputs);
+    const std::vector<float> x = activations(shape.inputs);
+    const std::vector<float> weights = read_matrix(
+        source, "w", static_cast<uint64_t>(shape.outputs), static_cast<uint64_t>(shape.inputs));
+    for (const int64_t rows : kRowCounts) {
+      const auto size = static_cast<size_t>(rows * shape.outputs);
+      std::vector<float> y(static_cast<size_t>(Dense::kBlockRows * shape.outputs));
+      DenseScratch scratch;
+      dense.apply(x.data(), rows, y.data(), scratch);
+      const std::vector<float> got(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_LE(worst_difference(got, product(x, rows, weights, shape, precision)), 5e-5)
+          << rows << " rows, " << shape.outputs << " outputs";
+      for (const int threads : {1, 3}) {
+        const Threads guard(threads);
+        std::vector<float> wide(y.size());
+        dense.apply_wide(x.data(), rows, wide.data());
+        EXPECT_TRUE(std::equal(got.begin(), got.end(), wide.begin()))
+            << rows << " rows, " << shape.outputs << " outputs, " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(Dense, IsTheProductWhateverTheRowsAndThreads) { check(Precision::kF32); }
+
+TEST(Dense, IsTheProductOfRoundedNumbersInBf16) {
+  try {
+    check(Precision::kBf16);
+  } catch (const Error& error) {
+    if (error.rule() != "this CPU or its oneDNN has no product for it") throw;
+    GTEST_SKIP() << "this CPU has no product in bfloat16: it is not tested";
+  }
+}
+
+TEST(Dense, WrongTensorsAreNamed) {
+  const MemorySource source = matrix({24, 33});
+  const auto message = [&](const std::string& name, int64_t outputs, int64_t inputs) {
+    return message_of([&] { Dense(source, name, outputs, inputs, Precision::kF32); });
+  };
+  EXPECT_THAT(message("v", 24, 33), HasSubstr("v"));
+  EXPECT_THAT(message("w", 33, 24), HasSubstr("[24, 33]"));
+}
+
+}  // namespace
+}  // namespace ropewalk
