@@ -1,0 +1,413 @@
+// The command as a user runs it: what it prints, where, and how it exits.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/test_support.h"
+#include "ropewalk/testing/exact_values.h"
+
+namespace ropewalk {
+namespace {
+
+using exact_values::shared_folder;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+#ifdef ROPEWALK_PROGRAM
+const char* const kProgram = ROPEWALK_PROGRAM;
+#else
+const char* const kProgram = nullptr;
+#endif
+
+struct Result {
+  int status = -1;  // exit code; -1 where it did not exit by itself
+  std::string out;
+  std::string err;
+};
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+class Command : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kProgram == nullptr) GTEST_SKIP() << "built without the command";
+  }
+
+  Result run(const std::vector<std::string>& words, const std::string& input = {}) const {
+    const std::string errors = folder_.path() + "/stderr";
+    std::string line = quoted(kProgram);
+    for (const std::string& word : words) line += " " + quoted(word);
+    line += " <" + quoted(folder_.write("stdin", input)) + " 2>" + quoted(errors);
+    FILE* const pipe = popen(line.c_str(), "r");
+    EXPECT_NE(pipe, nullptr);
+    Result result;
+    char part[4096];
+    for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;)
+      result.out.append(part, count);
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+    result.err = read_file(errors);
+    return result;
+  }
+
+  // What a run that must succeed prints, as JSON.
+  json run_json(const std::vector<std::string>& words, const std::string& input = {}) const {
+    const Result result = run(words, input);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.err, IsEmpty());
+    json parsed = json::parse(result.out, nullptr, false);
+    EXPECT_FALSE(parsed.is_discarded()) << result.out.substr(0, 200);
+    return parsed;
+  }
+
+  // What a run that must fail says; it prints no result.
+  std::string complaint(const std::vector<std::string>& words,
+                        const std::string& input = {}) const {
+    const Result result = run(words, input);
+    EXPECT_GT(result.status, 0) << result.out;
+    EXPECT_THAT(result.out, IsEmpty());
+    return result.err;
+  }
+
+  std::string file(const std::string& name, const std::string& content) const {
+    return folder_.write(name, content);
+  }
+  std::string folder() const { return folder_.path(); }
+
+  const std::string tiny_ = fixture("tiny_llama.gguf");
+  const std::string tiny_hf_ = fixture("tiny_llama_hf");
+
+ private:
+  TempDirectory folder_;
+};
+
+#define SKIP_WITHOUT_SHARED_FILES(folder) \
+  const auto folder = shared_folder();    \
+  if (!folder) GTEST_SKIP() << "no ../shared: the command is not tested on real models"
+
+double worst_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double worst = 0;
+  for (size_t k = 0; k < a.size(); ++k) worst = std::max(worst, std::abs(a[k] - b[k]));
+  return worst;
+}
+
+// ---- losses
+
+TEST_F(Command, LossesOfIdsAreTakenAsTheyAre) {
+  const json expected = exact_values::read_fixture("tiny_llama_expected.json");
+  const std::string ids = file("ids.json", expected["tokens"].dump());
+  for (const std::string& model : {tiny_, tiny_hf_, fixture("tiny_llama_sharded")}) {
+    const json got = run_json({"losses", model, "--ids", ids, "--json"});
+    ASSERT_EQ(got.size(), 2u);
+    EXPECT_EQ(got["tokens"], expected["tokens"]);
+    EXPECT_LE(worst_difference(got["losses"], expected["losses"]), 2e-5);
+  }
+}
+
+TEST_F(Command, LossesOfATextBeginWithBos) {
+  const std::string text = "the other one\n";
+  const json of_file = run_json({"losses", tiny_, "--text", file("text", text), "--json"});
+  EXPECT_EQ(of_file["tokens"][0], 1);
+  EXPECT_EQ(of_file["losses"].size() + 1, of_file["tokens"].size());
+  EXPECT_EQ(run_json({"losses", tiny_, "--text", "-", "--json"}, text), of_file);
+  // No second BOS, and no first one, with ids.
+  const std::string ids = file("ids.json", "[7, 8, 9]");
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", ids, "--json"})["tokens"], json({7, 8, 9}));
+}
+
+TEST_F(Command, LossesPastTheTrainedLengthAreLabelledNotRefused) {
+  std::vector<int> ids(300);
+  for (size_t t = 0; t < ids.size(); ++t) ids[t] = static_cast<int>(3 + t * 7 % 260);
+  const std::string path = file("ids.json", json(ids).dump());
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", path, "--json"})["losses"].size(), 299u);
+  const Result table = run({"losses", tiny_, "--ids", path});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.out, AllOf(HasSubstr("300 tokens, 299 scored"), HasSubstr("mean loss"),
+                               HasSubstr("beyond the trained length")));
+  EXPECT_THAT(table.out, Not(HasSubstr("BOS")));
+}
+
+TEST_F(Command, LossesGoByTheScheme) {
+  const json tokens = exact_values::read_fixture("tiny_llama_expected.json")["tokens"];
+  const std::string ids = file("ids.json", tokens.dump());
+  const auto losses = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"losses", tiny_, "--ids", ids, "--json"});
+    return run_json(options)["losses"].get<std::vector<double>>();
+  };
+  const std::vector<double> plain = losses({});
+  EXPECT_EQ(losses({"--scheme", "declared"}), plain);
+  EXPECT_EQ(losses({"--threads", "1"}), plain);
+  EXPECT_EQ(losses({"--threads", "3"}), plain);
+  EXPECT_LE(worst_difference(losses({"--scheme", "rope"}), plain), 1e-5);
+  EXPECT_NE(losses({"--angles", "float32"}), plain);
+  const std::vector<double> cap = losses({"--scheme", "cap,window=10"});
+  EXPECT_GT(worst_difference(cap, plain), 1e-3);
+  EXPECT_EQ(losses({"--layer-scheme", "0:1=cap,window=10"}), cap);
+  EXPECT_EQ(losses({"--layer-scheme", "0:0=cap,window=10", "--layer-scheme", "1:1=cap,window=10"}),
+            cap);
+  const std::vector<double> first = losses({"--layer-scheme", "0:0=cap,window=10"});
+  EXPECT_GT(worst_difference(first, cap), 1e-3);
+  EXPECT_GT(worst_difference(first, plain), 1e-3);
+}
+
+TEST_F(Command, LossesSayWhatIsWrong) {
+  const std::string ids = file("ids.json", "[1, 5, 6]");
+  const auto with = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words = {"losses", tiny_, "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    return complaint(words);
+  };
+  const auto with_ids = [&](const std::string& content) {
+    return with({"--ids", file("wrong.json", content)});
+  };
+  EXPECT_THAT(with({}), HasSubstr("--text"));
+  EXPECT_THAT(with({"--ids", ids, "--text", ids}), HasSubstr("--text"));
+  EXPECT_THAT(with({"--ids", ids, "--no-such-flag"}), HasSubstr("--no-such-flag"));
+  EXPECT_THAT(with({"--ids", ids, "--precision", "f64"}), HasSubstr("--precision"));
+  EXPECT_THAT(with({"--ids", ids, "--angles", "degrees"}), HasSubstr("--angles"));
+  EXPECT_THAT(with({"--ids", ids, "--threads", "0"}), HasSubstr("--threads"));
+  EXPECT_THAT(with({"--ids", ids, "--scheme", "rpoe"}),
+              AllOf(HasSubstr("rpoe"), HasSubstr("rope")));
+  EXPECT_THAT(with({"--ids", ids, "--scheme", "cap"}), HasSubstr("window"));
+  EXPECT_THAT(with({"--ids", ids, "--scheme", ""}), StartsWith("ropewalk: "));
+  EXPECT_THAT(with({"--ids", ids, "--layer-scheme", "cap,window=9"}),
+              HasSubstr("FIRST:LAST=SCHEME"));
+  EXPECT_THAT(with({"--ids", ids, "--layer-scheme", "2:3=rope"}), HasSubstr("0:1"));
+  EXPECT_THAT(with({"--ids", ids, "--layer-scheme", "1:0=rope"}), HasSubstr("1:0"));
+  EXPECT_THAT(with({"--ids", ids, "--layer-scheme", "0:x=rope"}), HasSubstr("0:x=rope"));
+  EXPECT_THAT(with_ids("[1, 272]"), HasSubstr("272"));
+  EXPECT_THAT(with_ids("[1, -4]"), HasSubstr("-4"));
+  EXPECT_THAT(with_ids("[1, 2.5]"), HasSubstr("2.5"));
+  EXPECT_THAT(with_ids("[1, 99999999999]"), HasSubstr("99999999999"));
+  EXPECT_THAT(with_ids("[1, 18446744073709551615]"), HasSubstr("18446744073709551615"));
+  EXPECT_THAT(with_ids("{\"ids\": [1]}"), HasSubstr("array"));
+  EXPECT_THAT(with_ids("[1, 2"), HasSubstr("wrong.json"));
+  EXPECT_THAT(with_ids("[1]"), HasSubstr("at least two"));
+  EXPECT_THAT(with_ids("[]"), HasSubstr("at least two"));
+  EXPECT_THAT(with_ids(""), HasSubstr("wrong.json"));
+  // An empty text is its BOS alone.
+  EXPECT_THAT(with({"--text", file("empty", "")}), HasSubstr("at least two"));
+  EXPECT_THAT(with({"--text", folder() + "/no-such-text"}), HasSubstr("no-such-text"));
+  EXPECT_THAT(with({"--ids", folder() + "/no-such-ids"}), HasSubstr("no-such-ids"));
+  EXPECT_THAT(with({"--text", folder()}), HasSubstr(folder()));
+  EXPECT_THAT(with({"--ids", folder()}), HasSubstr(folder()));
+  // Hugging Face directories bring no tokenizer that is read.
+  EXPECT_THAT(complaint({"losses", tiny_hf_, "--text", ids}), HasSubstr("give token ids"));
+}
+
+TEST_F(Command, FilesThatAreNoModelAreNamed) {
+  const std::string ids = file("ids.json", "[1, 5, 6]");
+  file("other.txt", "no model");
+  for (const std::string command : {"losses", "generate", "check", "show"}) {
+    const auto say = [&](const std::string& model) {
+      std::vector<std::string> words = {command, model};
+      if (command == "losses") words.insert(words.end(), {"--ids", ids});
+      if (command == "generate") words.insert(words.end(), {"-p", "a"});
+      return complaint(words);
+    };
+    SCOPED_TRACE(command);
+    EXPECT_THAT(say(folder() + "/nothing.gguf"), HasSubstr("nothing.gguf"));
+    EXPECT_THAT(say(folder()), HasSubstr("config.json"));
+    EXPECT_THAT(say(file("empty.gguf", "")), HasSubstr("empty.gguf"));
+    EXPECT_THAT(say(folder() + "/other.txt"), HasSubstr("other.txt"));
+    // Cut off in the middle of its tensors: enough for `show`, which needs the header alone.
+    const std::string cut = file("cut.gguf", read_file(tiny_).substr(0, 40000));
+    if (command != "show") {
+      EXPECT_THAT(say(cut), HasSubstr("cut.gguf"));
+    }
+    EXPECT_THAT(say(file("header.gguf", read_file(tiny_).substr(0, 100))),
+                HasSubstr("header.gguf"));
+  }
+}
+
+// ---- generate
+
+TEST_F(Command, GenerateIsDeterminedByItsInput) {
+  const std::vector<std::string> words = {"generate", tiny_, "-p", "the", "-n", "12"};
+  const Result first = run(words);
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, StartsWith("the"));
+  EXPECT_EQ(run(words).out, first.out);
+  std::vector<std::string> one_thread = words;
+  one_thread.insert(one_thread.end(), {"--threads", "1"});
+  EXPECT_EQ(run(one_thread).out, first.out);
+}
+
+TEST_F(Command, GenerateCountsItsTokens) {
+  const auto tokens = [&](const std::string& count, const std::string& prompt) {
+    return run_json({"generate", tiny_, "-p", prompt, "-n", count, "--json"});
+  };
+  const json none = tokens("0", "the");
+  EXPECT_EQ(none["tokens"].size(), none["prompt_tokens"]);
+  EXPECT_EQ(none["tokens"][0], 1);
+  const json some = tokens("5", "the");
+  EXPECT_LE(some["tokens"].size(), none["tokens"].size() + 5);
+  EXPECT_EQ(some["prompt_tokens"], none["prompt_tokens"]);
+  EXPECT_EQ(tokens("0", "")["tokens"], json({1}));
+  // Past the trained length of 128.
+  EXPECT_EQ(run({"generate", tiny_, "-p", "the", "-n", "150", "--scheme", "dynamic_ntk"}).status,
+            0);
+}
+
+TEST_F(Command, GenerateSaysWhatIsWrong) {
+  EXPECT_THAT(complaint({"generate", tiny_}), HasSubstr("--prompt"));
+  EXPECT_THAT(complaint({"generate", tiny_, "-p", "a", "-n", "-1"}), HasSubstr("--count"));
+  EXPECT_THAT(complaint({"generate", tiny_hf_, "-p", "a"}), HasSubstr("tokenizer"));
+}
+
+TEST_F(Command, GenerateGivesTheReferenceText) {
+  SKIP_WITHOUT_SHARED_FILES(shared);
+  const std::string wanted =
+      exact_values::read_json(*shared / "reference" / "tokenizer_greedy.json")["greedy_text"];
+  const std::string model = (*shared / "models" / "stories260K.gguf").string();
+  const std::string prompt = "Once upon a time";
+  const Result result = run({"generate", model, "-p", prompt, "-n", "120"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  const std::string got = result.out.substr(0, result.out.find_last_not_of('\n') + 1);
+  EXPECT_GT(got.size(), prompt.size() + 100);
+  EXPECT_THAT(wanted, StartsWith(got.substr(0, wanted.size())));
+}
+
+// ---- map
+
+TEST_F(Command, MapGivesEffectiveDistances) {
+  const json map = run_json({"map", "cap,window=5", "--n", "9", "--json"});
+  EXPECT_EQ(map["scheme"], "cap,window=5");
+  EXPECT_EQ(map["query"], 8);
+  EXPECT_EQ(map["distance"], json({0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(map["effective"], json({0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0}));
+  EXPECT_EQ(map["seen"].size(), 9u);
+  const json window = run_json({"map", "window,size=3", "--n", "5", "--json"});
+  EXPECT_EQ(window["seen"], json({true, true, true, false, false}));
+  EXPECT_EQ(window["effective"], json({0.0, 1.0, 2.0, nullptr, nullptr}));
+  // wavelengths of 6.3, 62.8, 628 and 6283 tokens
+  const json mask = run_json({"map", "full_turn", "--n", "101", "--rotary-dim", "8", "--json"});
+  EXPECT_EQ(mask["heard_pairs"][6], 4);
+  EXPECT_EQ(mask["heard_pairs"][7], 3);
+  EXPECT_EQ(mask["heard_pairs"][62], 3);
+  EXPECT_EQ(mask["heard_pairs"][63], 2);
+}
+
+TEST_F(Command, MapPrintsATableAtAnyLength) {
+  const Result table = run({"map", "log_tail,window=256", "--n", "1048576"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("1048575"), HasSubstr("effective")));
+  EXPECT_EQ(run({"map", "leaky,window=256,divisor=8", "--n", "1099511627776"}).status, 0);
+}
+
+TEST_F(Command, MapSaysWhatIsWrong) {
+  EXPECT_THAT(complaint({"map"}), HasSubstr("SCHEME"));
+  EXPECT_THAT(complaint({"map", "cap,window=-1"}), HasSubstr("window"));
+  EXPECT_THAT(complaint({"map", "cap,window=5+leaky,window=5,divisor=2"}), HasSubstr("leaky"));
+  EXPECT_THAT(complaint({"map", "rope", "--n", "0"}), HasSubstr("--n"));
+  EXPECT_THAT(complaint({"map", "rope", "--rotary-dim", "7"}), HasSubstr("must be even"));
+}
+
+// ---- check
+
+TEST_F(Command, CheckPassesWholeFiles) {
+  for (const std::string& model : {tiny_, tiny_hf_, fixture("tiny_llama_sharded")}) {
+    const Result result = run({"check", model});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(HasSubstr("all finite"), HasSubstr("without --text")));
+  }
+}
+
+TEST_F(Command, CheckNamesTheTensorThatHoldsNoNumber) {
+  const GgufFile gguf = GgufFile::open(tiny_);
+  const TensorInfo* const info = gguf.find_tensor("blk.1.ffn_norm.weight");
+  ASSERT_NE(info, nullptr);
+  ASSERT_EQ(info->type, TensorType::kF32);
+  std::string bytes = read_file(tiny_);
+  const float wrong = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + info->offset + 4 * sizeof(float), &wrong, sizeof(wrong));
+  const Result result = run({"check", file("damaged.gguf", bytes)});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("blk.1.ffn_norm.weight"), HasSubstr("nan"), HasSubstr("column 4")));
+}
+
+TEST_F(Command, CheckCallsWeightsThatKnowNothingByName) {
+  const std::string text = file("text", "the heat is on the other side of the island");
+  const Result result = run({"check", tiny_, "--text", text});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("do not fit this architecture"));
+  EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).err, HasSubstr("at least two"));
+}
+
+TEST_F(Command, CheckTellsTheRightModelFromItsBrokenTwin) {
+  SKIP_WITHOUT_SHARED_FILES(shared);
+  const std::string text =
+      file("story",
+           "Once upon a time, there was a little girl named Lily. She loved to play outside in the "
+           "park. One day, she saw a big, red ball. She wanted to play with it, but it was too "
+           "high.\nLily's mom said, \"Lily, let's go to the park.\"\n");
+  const Result right =
+      run({"check", (*shared / "models" / "stories260K.gguf").string(), "--text", text});
+  EXPECT_EQ(right.status, 0) << right.err;
+  EXPECT_THAT(right.out, HasSubstr("the weights fit this architecture"));
+  const Result broken =
+      run({"check", (*shared / "models" / "broken" / "stories260K-transposed.gguf").string(),
+           "--text", text});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_THAT(broken.err, HasSubstr("the weights do not fit this architecture"));
+}
+
+// ---- show
+
+TEST_F(Command, ShowDescribesEveryForm) {
+  for (const std::string& model :
+       {tiny_, tiny_hf_, fixture("tiny_llama_hf/config.json"), fixture("tiny_llama_sharded")}) {
+    SCOPED_TRACE(model);
+    const json shown = run_json({"show", model, "--json"});
+    EXPECT_EQ(shown["architecture"], "llama");
+    EXPECT_EQ(shown["layers"], 2);
+    EXPECT_EQ(shown["scheme"], "rope");
+    EXPECT_EQ(shown["runs"], true);
+    EXPECT_EQ(shown["rotary"]["trained_length"], 128);
+    EXPECT_EQ(shown["rotary"]["layout"]["order"], model == tiny_ ? "interleaved" : "half");
+    const json& pairs = shown["rotary"]["spectra"][0]["pairs"];
+    ASSERT_EQ(pairs.size(), 4u);
+    EXPECT_NEAR(pairs[3]["inv_freq"].get<double>(), 0.001, 1e-12);
+    EXPECT_THAT(run({"show", model}).out, HasSubstr("trained length L = 128"));
+    EXPECT_EQ(run({"show", model, "--pairs"}).status, 0);
+  }
+}
+
+// ---- the command itself
+
+TEST_F(Command, HelpAndVersion) {
+  EXPECT_THAT(run({"--version"}).out, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  const Result help = run({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const std::string command : {"show", "check", "losses", "generate", "map"}) {
+    EXPECT_THAT(help.out, HasSubstr(command));
+    const Result own = run({command, "--help"});
+    EXPECT_EQ(own.status, 0);
+    EXPECT_THAT(own.out, HasSubstr("--help"));
+  }
+  EXPECT_THAT(complaint({}), HasSubstr("subcommand"));
+  EXPECT_THAT(complaint({"loses"}), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace ropewalk
