@@ -20,10 +20,12 @@ constexpr EngineName kEngines[] = {{TargetEngine::kLlamaCpp, "llama.cpp"},
                                    {TargetEngine::kVllm, "vllm"},
                                    {TargetEngine::kTransformers, "transformers"}};
 
-// Source: llama.cpp, llama-model.cpp (load_tensors), May 2026.
-constexpr std::string_view kLoadsRopeFreqs[] = {"apertus", "arcee",    "deci",  "exaone",
-                                                "gemma4",  "granite",  "llama", "llama4",
-                                                "minicpm", "mistral3", "step35"};
+// Source: llama.cpp of September 2026, src/models: those that create the tensor and hand it to the
+// rotation. pangu-embedded, llada and falcon-h1 create it and rotate without it.
+constexpr std::string_view kLoadsRopeFreqs[] = {
+    "apertus", "arcee",   "deci",        "exaone",        "exaone-moe", "exaone4",
+    "gemma4",  "granite", "granite_swa", "granitehybrid", "granitemoe", "llama",
+    "llama4",  "minicpm", "mistral3",    "nanbeige",      "step35"};
 
 // general.architecture of a converted model_type, where the two differ.
 struct ConvertedName {

@@ -30,8 +30,8 @@ struct Portability {
 Portability judge_portability(const ModelConfig& declared, const std::string& scheme,
                               TargetEngine engine);
 
-// Whether llama.cpp loads rope_freqs.weight under general.architecture `architecture`. One tensor
-// that nobody asked for fails the load of the others.
+// Whether llama.cpp loads rope_freqs.weight under this general.architecture (or model_type) and
+// turns by it. Where it does not load it, the file does not load at all: no tensor may be left over.
 bool llama_cpp_loads_rope_freqs(std::string_view architecture);
 
 }  // namespace ropewalk

@@ -45,15 +45,7 @@ class GgufBuilder {
   ModelConfig positions() const { return read(read_gguf_positions); }
   ModelConfig config() const { return read(read_gguf_config); }
 
- private:
-  static constexpr size_t kAlignment = 32;
-
-  template <typename Reader>
-  ModelConfig read(Reader reader) const {
-    const std::string bytes = file();
-    return reader(GgufFile::parse(as_bytes(bytes), "test.gguf"));
-  }
-
+  // Its bytes.
   std::string file() const {
     ByteWriter out;
     out.put_raw("GGUF").put<uint32_t>(3).put<uint64_t>(tensors_.size()).put<uint64_t>(keys_.size());
@@ -81,6 +73,15 @@ class GgufBuilder {
       out.pad_to(kAlignment);
     }
     return out.text();
+  }
+
+ private:
+  static constexpr size_t kAlignment = 32;
+
+  template <typename Reader>
+  ModelConfig read(Reader reader) const {
+    const std::string bytes = file();
+    return reader(GgufFile::parse(as_bytes(bytes), "test.gguf"));
   }
 
   std::vector<std::pair<std::string, Value>> keys_;
