@@ -39,18 +39,21 @@ std::string GgufKeys::place(std::string_view suffix) const {
 
 bool GgufKeys::has(std::string_view suffix) const { return file_.metadata().contains(key(suffix)); }
 
+std::string spelled(const GgufValue& value) {
+  if (value.type == GgufType::kFloat32) {
+    return shortest(static_cast<float>(std::get<double>(value.scalar)));
+  }
+  if (value.type == GgufType::kArray) return value.describe();
+  if (const auto* text = std::get_if<std::string_view>(&value.scalar)) return std::string(*text);
+  if (const auto* flag = std::get_if<bool>(&value.scalar)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<uint64_t>(&value.scalar)) return std::to_string(*number);
+  if (const auto* number = std::get_if<int64_t>(&value.scalar)) return std::to_string(*number);
+  return shortest(std::get<double>(value.scalar));
+}
+
 std::string GgufKeys::spelled(std::string_view suffix) const {
   const GgufValue* const value = file_.metadata().find(key(suffix));
-  if (value == nullptr) return {};
-  if (value->type == GgufType::kFloat32) {
-    return shortest(static_cast<float>(std::get<double>(value->scalar)));
-  }
-  if (value->type == GgufType::kArray) return value->describe();
-  if (const auto* text = std::get_if<std::string_view>(&value->scalar)) return std::string(*text);
-  if (const auto* flag = std::get_if<bool>(&value->scalar)) return *flag ? "true" : "false";
-  if (const auto* number = std::get_if<uint64_t>(&value->scalar)) return std::to_string(*number);
-  if (const auto* number = std::get_if<int64_t>(&value->scalar)) return std::to_string(*number);
-  return shortest(std::get<double>(value->scalar));
+  return value == nullptr ? std::string() : ropewalk::spelled(*value);
 }
 
 std::optional<int64_t> GgufKeys::size(std::string_view suffix) {

@@ -15,6 +15,9 @@
 
 namespace ropewalk {
 
+// A value as text: the shortest decimal that reads back the same, of a float32 as a float32.
+std::string spelled(const GgufValue& value);
+
 // A `suffix` is the key without its architecture: "rope.freq_base" for "llama.rope.freq_base".
 // Getters return nothing where the key is absent and throw Error, naming the key, where its type or
 // range does not fit.
@@ -29,7 +32,7 @@ class GgufKeys {
   std::string place(std::string_view suffix) const;  // "model.gguf: llama.rope.freq_base"
   bool has(std::string_view suffix) const;
 
-  // As the file spells it: shortest decimal that reads back the same, of a float32 as a float32.
+  // As the file spells it; empty where the key is absent.
   std::string spelled(std::string_view suffix) const;
 
   std::optional<int64_t> size(std::string_view suffix);   // an integer in [1, 2^31]

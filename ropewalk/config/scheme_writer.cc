@@ -89,23 +89,15 @@ class EditPlanner {
 
 // ---- the report
 
-std::string value_text(const GgufMetadata& metadata, std::string_view key) {
-  const GgufValue* const value = metadata.find(key);
-  if (value == nullptr) return {};
-  if (value->type == GgufType::kString)
-    return std::string(std::get<std::string_view>(value->scalar));
-  std::string text = value->describe();  // "f32 10000"
-  const size_t space = text.find(' ');
-  return value->type == GgufType::kArray || space == std::string::npos ? text
-                                                                       : text.substr(space + 1);
-}
-
 std::vector<KeyChange> changes(const GgufFile& before, const GgufFile& after) {
   std::vector<KeyChange> list;
+  const auto text = [](const GgufFile& file, std::string_view key) {
+    const GgufValue* const value = file.metadata().find(key);
+    return value == nullptr ? std::string() : spelled(*value);
+  };
   const auto compare = [&](std::string_view key) {
     if (key.starts_with(kUndoPrefix)) return;
-    KeyChange change{std::string(key), value_text(before.metadata(), key),
-                     value_text(after.metadata(), key)};
+    KeyChange change{std::string(key), text(before, key), text(after, key)};
     if (change.before != change.after) list.push_back(std::move(change));
   };
   for (const GgufEntry& entry : before.metadata().entries()) compare(entry.key);

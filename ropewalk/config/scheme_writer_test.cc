@@ -84,7 +84,7 @@ TEST_F(SchemeWriter, SaysWhatItChanged) {
               ElementsAre(is_change("llama.context_length", "4096", "32768"),
                           is_change("llama.rope.scaling.type", "", "none"),
                           is_change("llama.rope.scaling.original_context_length", "", "4096"),
-                          is_change("llama.rope.scaling.attn_factor", "", "1.20794415")));
+                          is_change("llama.rope.scaling.attn_factor", "", "1.2079442")));
   EXPECT_THAT(report.added, ElementsAre("rope_freqs.weight"));
   EXPECT_THAT(report.removed, IsEmpty());
 }
