@@ -21,8 +21,6 @@ Spectrum modified(Spectrum spectrum, const FrequencyDeclaration& declaration) {
     for (size_t pair = 0; pair < declaration.divisors.size(); ++pair) {
       spectrum.turns_per_token[pair] /= declaration.divisors[pair];
     }
-    spectrum.base = 0;  // no geometric progression any more
-    spectrum.frequency_dim = 0;
   }
   spectrum.amplitude *= declaration.amplitude;
   return spectrum;
