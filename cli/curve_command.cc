@@ -36,21 +36,24 @@ struct Curve {
 };
 
 std::vector<Curve> measure(const Options& options, const Model& model, const StudyText& text) {
+  const AngleMode angles = options.angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact;
+  std::vector<Positions>
+      positions;  // all of them first: a mistake in the last shows before the first has run
+  for (const std::string& scheme : options.schemes) {
+    positions.push_back(make_positions(model.config(), {{.scheme = scheme}}, angles));
+  }
   std::vector<Curve> curves;
   ProgressLine line("curve");
-  const auto passes = static_cast<double>(options.schemes.size() * text.windows.size());
+  const auto passes = static_cast<double>(positions.size() * text.windows.size());
   double done = 0;
-  for (const std::string& scheme : options.schemes) {
-    const Positions positions =
-        make_positions(model.config(), {{.scheme = scheme}},
-                       options.angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
+  for (size_t s = 0; s < positions.size(); ++s) {
     std::vector<std::vector<double>> losses;
     for (const Window& window : text.windows) {
-      losses.push_back(model.losses(window.ids, positions,
+      losses.push_back(model.losses(window.ids, positions[s],
                                     [&](double share) { line.update((done + share) / passes); }));
       ++done;
     }
-    curves.push_back({parse_scheme(scheme).text(), mean_loss(losses),
+    curves.push_back({parse_scheme(options.schemes[s]).text(), mean_loss(losses),
                       loss_curve(losses, trained_length(model.config()), kBuckets)});
   }
   return curves;

@@ -4,7 +4,10 @@
 #include <omp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -34,7 +37,7 @@ struct Options {
   size_t copy_windows = 4;
   std::string study;
   std::string output;
-  std::string engine = "llama.cpp";
+  std::string engine;  // empty: the one that reads the model's format
   bool json = false;
 };
 
@@ -66,23 +69,20 @@ std::vector<std::string> candidates(const Options& options, int64_t trained) {
 // One line that is rewritten on a terminal; elsewhere a plain line for every tenth of the race.
 class RaceDisplay {
  public:
-  explicit RaceDisplay(bool quiet) : line_("extend"), quiet_(quiet) {}
-
   void operator()(const RaceProgress& progress) {
     const double share = (static_cast<double>(progress.done) + progress.cell) /
                          static_cast<double>(progress.planned);
     line_.update(
         share, fmt::format("{} of {} passes, {}", progress.done, progress.planned, progress.label));
     const int tenth = static_cast<int>(10 * share);
-    if (quiet_ || ProgressLine::is_terminal() || tenth == shown_) return;
+    if (ProgressLine::is_terminal() || tenth == shown_) return;
     shown_ = tenth;
     fmt::print(stderr, "{} of {} passes, {}{}\n", progress.done, progress.planned, progress.label,
                line_.left(share));
   }
 
  private:
-  ProgressLine line_;
-  bool quiet_;
+  ProgressLine line_ = ProgressLine("extend");
   int shown_ = -1;
 };
 
@@ -116,28 +116,79 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
     report.passages.emplace_back(winner, continuation(model, winner, prompt));
 }
 
-void write_winner(const Options& options, ExtendReport& report) {
+// The engine to judge for, and the refusal of what could not be written, before anything long is run.
+TargetEngine choose_engine(const Options& options) {
+  const bool directory = std::filesystem::is_directory(options.model.path);
+  if (options.engine.empty())
+    return directory ? TargetEngine::kTransformers : TargetEngine::kLlamaCpp;
+  const TargetEngine engine = parse_target_engine(options.engine);
+  if (!options.output.empty() && directory == (engine == TargetEngine::kLlamaCpp)) {
+    throw Error("--for",
+                directory ? "a Hugging Face directory can be written for vllm or transformers"
+                          : "a GGUF file can be written for llama.cpp",
+                options.engine);
+  }
+  return engine;
+}
+
+// No input may be overwritten.
+void check_output(const Options& options) {
+  if (options.output.empty()) return;
+  std::vector<std::string> inputs = options.text.texts;
+  inputs.insert(inputs.end(), options.text.ids.begin(), options.text.ids.end());
+  inputs.push_back(options.model.path);
+  inputs.push_back(options.study);
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    if (input == options.output || std::filesystem::equivalent(input, options.output, none)) {
+      throw Error("-o", "must be a file of its own, not one that is read", options.output);
+    }
+  }
+}
+
+void check_lengths(const Options& options, int64_t trained, const StudyText& text) {
+  if (options.target <= trained) {
+    throw Error(
+        "--to",
+        fmt::format(
+            "must be beyond the trained length of {}: within it nothing needs to be changed",
+            trained),
+        std::to_string(options.target));
+  }
+  size_t longest = 0;
+  for (const Window& window : text.windows) longest = std::max(longest, window.ids.size());
+  if (static_cast<int64_t>(longest) <= trained + 1) {
+    throw Error(
+        "--text",
+        fmt::format("must have a document of more than {} tokens, to tell what happens beyond them",
+                    trained + 1),
+        std::to_string(longest), "give a longer text");
+  }
+}
+
+void write_winner(const Options& options, const ExtendReport& report,
+                  std::optional<WriteReport>& written) {
   if (options.output.empty()) return;
   if (!report.recommendation.best_portable) {
-    throw Error("-o", "needs a portable winner", "none runs in " + options.engine,
+    throw Error("-o", "needs a portable winner", "none runs in " + to_string(report.engine),
                 "nothing was written");
   }
   const std::string& scheme = report.candidates[*report.recommendation.best_portable].scheme;
-  report.written = write_model({.model = options.model.path,
-                                .scheme = scheme,
-                                .engine = parse_target_engine(options.engine),
-                                .target_length = options.target,
-                                .output = options.output});
+  written = write_model({.model = options.model.path,
+                         .scheme = scheme,
+                         .engine = report.engine,
+                         .target_length = options.target,
+                         .output = options.output});
 }
 
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  const TargetEngine engine = parse_target_engine(options.engine);
+  const TargetEngine engine = choose_engine(options);
+  check_output(options);
   const Model model = options.model.load();
   const int64_t trained = trained_length(model.config());
-  if (trained <= 0)
-    throw Error(options.model.path, "must declare the length it was trained at", "none");
   const StudyText text = read_study_text(options.text, model, options.target);
+  check_lengths(options, trained, text);
 
   ExtendReport report{.model = options.model.path,
                       .engine = engine,
@@ -153,12 +204,17 @@ void run(const Options& options) {
                          .copy_windows = options.copy_windows,
                          .halve = options.schemes.empty()};
   {
-    RaceDisplay display(options.json);
+    RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));
   }
   report.recommendation = recommend(report.candidates, trained, options.target);
   add_passages(model, text, report);
-  write_winner(options, report);
+  std::exception_ptr not_written;
+  try {
+    write_winner(options, report, report.written);
+  } catch (const Error&) {
+    not_written = std::current_exception();  // told after the report, which it must not take away
+  }
 
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -168,6 +224,8 @@ void run(const Options& options) {
       .threads = omp_get_max_threads(),
       .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
   fmt::print("{}", options.json ? to_json(report) : to_text(report));
+  std::fflush(stdout);
+  if (not_written != nullptr) std::rethrow_exception(not_written);
 }
 
 }  // namespace
@@ -182,18 +240,23 @@ void add_extend_command(CLI::App& app) {
   command->add_option("--to", options->target, "Tokens the model shall read")
       ->required()
       ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
-  command->add_option("--for", options->engine, "The engine that shall run the result")
-      ->check(CLI::IsMember({"llama.cpp", "vllm", "transformers"}))
-      ->capture_default_str();
+  command
+      ->add_option(
+          "--for", options->engine,
+          "The engine that shall run the result: by default llama.cpp for GGUF, else transformers")
+      ->check(CLI::IsMember({"llama.cpp", "vllm", "transformers"}));
   command->add_option("--scheme", options->schemes,
                       "Candidates, each run in full; without it the registry's own, raced. "
                       "declared, a window and sinks are always there");
   command->add_option("--copy-windows", options->copy_windows, "Most windows of the copy test")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
-  command->add_option(
-      "--study", options->study,
-      "SQLite file that keeps every finished pass; without it, one in the cache folder");
+  command
+      ->add_option(
+          "--study", options->study,
+          "SQLite file that keeps every finished pass; without it, one in the cache folder")
+      ->check(CLI::Validator(
+          [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
   command->add_option("-o,--output", options->output,
                       "Write the best portable setting into a new model file");
   command->add_flag("--json", options->json,

@@ -71,6 +71,12 @@ std::string how_to_run(const ExtendReport& report) {
   return text;
 }
 
+// The last part of a path, with or without a slash behind it.
+std::string file_name(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 Json mean_of(const std::optional<Estimate>& estimate) {
   return estimate ? Json(estimate->mean) : Json(nullptr);
 }
@@ -151,7 +157,7 @@ std::string to_text(const ExtendReport& report) {
 
 std::string to_json(const ExtendReport& report) {
   Json out;
-  out["model"] = std::filesystem::path(report.model).filename().string();
+  out["model"] = file_name(report.model);
   out["trained_length"] = report.trained_length;
   out["target_length"] = report.target_length;
   out["engine"] = to_string(report.engine);

@@ -13,6 +13,7 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/study/curve.h"
 
 namespace ropewalk {
 namespace {
@@ -29,25 +30,28 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// JSON knows no infinity and no NaN.
+std::string json_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
+}
+
 void print_json(std::span<const int32_t> tokens, std::span<const double> losses) {
   fmt::print("{{\"tokens\": [");
   for (size_t t = 0; t < tokens.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", tokens[t]);
   fmt::print("], \"losses\": [");
-  for (size_t t = 0; t < losses.size(); ++t) fmt::print("{}{:.9g}", t == 0 ? "" : ", ", losses[t]);
+  for (size_t t = 0; t < losses.size(); ++t)
+    fmt::print("{}{}", t == 0 ? "" : ", ", json_number(losses[t]));
   fmt::print("]}}\n");
 }
 
-// One line per bucket of positions, marked where it lies beyond the trained length.
-void print_table(std::span<const double> losses, int64_t trained) {
-  constexpr size_t kBuckets = 8;
-  const size_t width = std::max<size_t>(1, (losses.size() + kBuckets - 1) / kBuckets);
+// One line per bucket of positions; none lies on both sides of the trained length.
+void print_table(const std::vector<double>& losses, int64_t trained) {
+  constexpr int64_t kBuckets = 8;
   fmt::print("{:>18}  {:>10}  {:>10}\n", "predicting from", "mean loss", "perplexity");
-  for (size_t first = 0; first < losses.size(); first += width) {
-    const auto bucket = losses.subspan(first, std::min(width, losses.size() - first));
-    const size_t last = first + bucket.size() - 1;
-    const bool beyond = trained > 0 && static_cast<int64_t>(last) >= trained;
-    fmt::print("{:>8} - {:>7}  {:>10.4f}  {:>10.3f}{}\n", first, last, mean(bucket),
-               std::exp(mean(bucket)), beyond ? "  beyond the trained length" : "");
+  for (const Bucket& bucket : loss_curve(std::span(&losses, 1), trained, kBuckets)) {
+    fmt::print("{:>8} - {:>7}  {:>10.4f}  {:>10.3f}{}\n", bucket.first, bucket.last,
+               bucket.loss.mean, std::exp(bucket.loss.mean),
+               trained > 0 && bucket.first >= trained ? "  beyond the trained length" : "");
   }
 }
 

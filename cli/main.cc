@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "cli/check_command.h"
 #include "cli/curve_command.h"
@@ -12,6 +13,9 @@
 #include "cli/show_command.h"
 #include "cli/write_command.h"
 #include "ropewalk/base/error.h"
+
+// Exit status of a command line that was not understood; 1 is a task that failed.
+constexpr int kUsage = 2;
 
 int main(int argc, char** argv) {
   CLI::App app("Position encodings of Transformers: made, checked and stretched.", "ropewalk");
@@ -27,9 +31,13 @@ int main(int argc, char** argv) {
   ropewalk::add_write_command(app);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) throw ropewalk::Error("standard output", "cannot be written");
     return 0;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : kUsage;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ropewalk: not enough memory for this\n");
+    return 1;
   } catch (const std::exception& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "ropewalk: %s\n", error.what());

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -96,6 +97,8 @@ void print_table(const Options& options, const Rotary& rotary, const Spectrum& s
 }
 
 void run(const Options& options) {
+  if (!std::isfinite(options.base))
+    throw Error("--base", "must be finite", std::to_string(options.base));
   if (options.rotary_dim % 2 != 0)
     throw Error("--rotary-dim", "must be even", std::to_string(options.rotary_dim));
   const FrequencySource source{.base = options.base,
@@ -104,6 +107,13 @@ void run(const Options& options) {
   const PairLayout layout{.head_dim = options.rotary_dim, .rotary_dim = options.rotary_dim};
   const Rotary rotary = apply_scheme(options.scheme, plain_rotary(source, layout));
   const Spectrum spectrum = rotary.spectrum.at(options.n);
+  constexpr int64_t kMostRows = int64_t{1} << 24;
+  if (options.json && options.n > kMostRows) {
+    throw Error("--n",
+                "must be at most " + std::to_string(kMostRows) +
+                    " with --json, which prints every distance",
+                std::to_string(options.n));
+  }
   if (options.json) return print_json(options, rotary, spectrum);
   print_table(options, rotary, spectrum);
 }

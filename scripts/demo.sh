@@ -16,4 +16,4 @@ python3 tools/kjv_text.py Eze >"$demo/ezekiel.txt"
 say "stretching models/ropewalk-kjv-1m.gguf from 256 to 4096 tokens"
 build/release/bin/ropewalk extend models/ropewalk-kjv-1m.gguf --to 4096 \
   --text "$demo/acts.txt" "$demo/ezekiel.txt" --windows 4 --copy-windows 2 \
-  --study "$demo/study.db" -o "$demo/ropewalk-kjv-1m-4096.gguf" "$@"
+  -o "$demo/ropewalk-kjv-1m-4096.gguf" "$@"

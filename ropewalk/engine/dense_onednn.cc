@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/dense.h"
 
 namespace ropewalk {
@@ -204,13 +205,11 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
   const int64_t padded = padded_rows(rows);
   DenseScratch shared;
   const void* taken = packed_->take(x, padded, shared);
-#pragma omp parallel
-  {
-    DenseScratch own;
-#pragma omp for schedule(dynamic, 1)
-    for (size_t b = 0; b < packed_->blocks.size(); ++b)
-      packed_->multiply(packed_->blocks[b], taken, padded, y, own);
-  }
+  const auto multiply = [&](int64_t b, DenseScratch& own) {
+    packed_->multiply(packed_->blocks[static_cast<size_t>(b)], taken, padded, y, own);
+  };
+  parallel_for(
+      static_cast<int64_t>(packed_->blocks.size()), [] { return DenseScratch(); }, multiply);
 }
 
 }  // namespace ropewalk

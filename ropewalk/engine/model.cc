@@ -1,12 +1,12 @@
 #include "ropewalk/engine/model.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/arch/llama.h"
 #include "ropewalk/engine/vocabulary.h"
 #include "ropewalk/formats/gguf.h"
@@ -50,9 +50,29 @@ void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
   }
 }
 
-// The families that run, by the architecture's name.
+// The families that run.
+struct Family {
+  const char* architecture;  // general.architecture, or model_type
+  LoadDecoder load;
+};
+constexpr Family kFamilies[] = {{"llama", load_llama}, {"mistral", load_llama}};
+
 std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
-  return load_llama(file.config, *file.tensors, file.is_gguf, precision);
+  std::string known;
+  for (const Family& family : kFamilies) {
+    if (file.config.architecture == family.architecture) {
+      return family.load(file.config, *file.tensors, file.is_gguf, precision);
+    }
+    known += std::string(known.empty() ? "" : ", ") + family.architecture;
+  }
+  throw Error(file.tensors->name(), "must be of an architecture that the engine runs: " + known,
+              file.config.architecture);
+}
+
+[[noreturn]] void refuse_result(const std::string& place, double value) {
+  throw Error(
+      place, "must be finite", std::to_string(value),
+      "the weights or the scheme's numbers are out of range: `ropewalk check` tells of weights");
 }
 
 }  // namespace
@@ -89,20 +109,29 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
   // floats.
   std::vector<double> losses(ids.size() - 1);
   const Dense& output = decoder_->output();
-#pragma omp parallel
-  {
-    DenseScratch scratch;
-    AlignedBuffer<float> logits(static_cast<size_t>(Dense::kBlockRows * vocabulary));
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t first = 0; first < n - 1; first += Dense::kBlockRows) {
-      const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
-      output.apply(states.data() + first * output.inputs(), count, logits.data(), scratch);
-      for (int64_t r = 0; r < count; ++r) {
-        const std::span<const float> row(logits.data() + r * vocabulary,
-                                         static_cast<size_t>(vocabulary));
-        losses[first + r] = log_sum_exp(row) - row[ids[first + r + 1]];
-      }
+  struct BlockScratch {
+    DenseScratch dense;
+    AlignedBuffer<float> logits;
+  };
+  const auto make_scratch = [&] {
+    return BlockScratch{{},
+                        AlignedBuffer<float>(static_cast<size_t>(Dense::kBlockRows * vocabulary))};
+  };
+  const auto score_block = [&](int64_t block, BlockScratch& scratch) {
+    const int64_t first = block * Dense::kBlockRows;
+    const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
+    output.apply(states.data() + first * output.inputs(), count, scratch.logits.data(),
+                 scratch.dense);
+    for (int64_t r = 0; r < count; ++r) {
+      const std::span<const float> row(scratch.logits.data() + r * vocabulary,
+                                       static_cast<size_t>(vocabulary));
+      losses[first + r] = log_sum_exp(row) - row[ids[first + r + 1]];
     }
+  };
+  parallel_for((n - 1 + Dense::kBlockRows - 1) / Dense::kBlockRows, make_scratch, score_block);
+  for (size_t t = 0; t < losses.size(); ++t) {
+    if (!std::isfinite(losses[t]))
+      refuse_result("the loss of token " + std::to_string(t + 1), losses[t]);
   }
   return losses;
 }
@@ -135,6 +164,10 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   // The last row alone, at the head of a block of its own.
   std::copy_n(states.data() + last * output.inputs(), output.inputs(), states.data());
   output.apply_wide(states.data(), 1, logits_.data());
+  for (int64_t id = 0; id < output.outputs(); ++id) {
+    if (!std::isfinite(logits_[id]))
+      refuse_result("the logit of id " + std::to_string(id), logits_[id]);
+  }
   return {logits_.data(), static_cast<size_t>(output.outputs())};
 }
 

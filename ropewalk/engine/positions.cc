@@ -35,6 +35,24 @@ Rotary without_positions(int64_t head_dim) {
   return still;
 }
 
+// What the kernels have no form for.
+void refuse_impossible(const Rotary& rotary, AngleMode angles) {
+  const char* const place = "scheme";
+  const bool every_token = rotary.spectrum.length() == SpectrumRule::Length::kToken;
+  if (every_token && rotary.distance.is_curve()) {
+    throw Error(place, "a spectrum of its own for every token goes with no exact curve", "both",
+                "give the distance map pieces=, or take another spectrum");
+  }
+  if (every_token && rotary.mask.past != PairMask::Past::kHeard) {
+    throw Error(place, "a spectrum of its own for every token goes with no pair mask", "both",
+                "take another spectrum, or no mask");
+  }
+  if (angles == AngleMode::kFloat32 && rotary.distance.is_curve()) {
+    throw Error("--angles", "float32 reproduces engines that have no exact curve", "an exact curve",
+                "give the distance map pieces=, or take exact angles");
+  }
+}
+
 }  // namespace
 
 Positions make_positions(const ModelConfig& config, const std::vector<LayerScheme>& changes,
@@ -44,8 +62,10 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
   std::vector<std::vector<std::string>> applied(
       config.layers.size());                    // the schemes laid on each layer, in order
   std::vector<std::vector<std::string>> known;  // of positions.schemes
+  const size_t n_layers = config.layers.size();
   for (const LayerScheme& change : changes) {
-    if (change.first >= config.layers.size() || change.first > change.last) {
+    const bool to_the_end = change.last == SIZE_MAX;
+    if (change.first > change.last || (to_the_end ? change.first : change.last) >= n_layers) {
       throw Error("layers", "must lie within 0:" + std::to_string(config.layers.size() - 1),
                   std::to_string(change.first) + ":" + std::to_string(change.last));
     }
@@ -64,6 +84,7 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
       if (rotary) {
         for (const std::string& text : applied[layer]) scheme = apply_scheme(text, scheme);
       }
+      refuse_impossible(scheme, angles);
       positions.schemes.push_back(std::move(scheme));
       known.push_back(applied[layer]);
     }

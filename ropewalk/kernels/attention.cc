@@ -2,11 +2,10 @@
 // them.
 #include "ropewalk/kernels/attention.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/parallel.h"
 #include "ropewalk/kernels/attention_block.h"
 
 // Arrays of vectors are used: targets whose vectors have no size at compile time are left to NEON's
@@ -73,28 +72,25 @@ void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_he
             const float* queries, std::span<const float> row_scale, float* out) {
   const int64_t n_blocks = (rotations.n_rows() + kTile - 1) / kTile;
   const int64_t n_items = n_blocks * kv.n_kv_heads();
-#pragma omp parallel
-  {
-    AttentionScratch scratch;
-    // Late blocks see the most keys, so they go first; each writes its own rows, so the order
-    // changes nothing.
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t item = 0; item < n_items; ++item) {
-      const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * kTile;
-      attend_block(AttentionBlock<Element>{
-          .rotations = &rotations,
-          .kv = &kv,
-          .n_heads = n_heads,
-          .queries = queries,
-          .row_scale = row_scale.data(),
-          .out = out,
-          .kv_head = item % kv.n_kv_heads(),
-          .row_begin = begin,
-          .row_end = std::min(begin + kTile, rotations.n_rows()),
-          .scratch = &scratch,
-      });
-    }
-  }
+  // Late blocks see the most keys, so they go first; each writes its own rows, so the order changes
+  // nothing.
+  const auto attend_item = [&](int64_t item, AttentionScratch& scratch) {
+    const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * kTile;
+    attend_block(AttentionBlock<Element>{
+        .rotations = &rotations,
+        .kv = &kv,
+        .n_heads = n_heads,
+        .queries = queries,
+        .row_scale = row_scale.data(),
+        .out = out,
+        .kv_head = item % kv.n_kv_heads(),
+        .row_begin = begin,
+        .row_end = std::min(begin + kTile, rotations.n_rows()),
+        .scratch = &scratch,
+    });
+  };
+  parallel_for(
+      n_items, [] { return AttentionScratch(); }, attend_item);
 }
 
 std::vector<std::string> attention_targets() {

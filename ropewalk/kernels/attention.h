@@ -63,8 +63,9 @@ class KvTiles {
 // already.
 //   queries    (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
 //   row_scale  (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
-//   temperature together out        (n_rows, n_heads, head_dim)
-// float: within 1e-5 of the double reference for logits up to 50 in size.
+//              temperature together
+//   out        (n_rows, n_heads, head_dim)
+// float: within 2e-5 of the double reference for inputs of unit size.
 template <typename Element>
 void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
             const float* queries, std::span<const float> row_scale, float* out);

@@ -159,10 +159,6 @@ class Rotations::Builder {
 Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row,
                      int64_t n_rows, AngleMode mode)
     : first_row_(first_row), n_rows_(n_rows), layout_(rotary.layout) {
-  if (rotary.distance.is_curve() && rotary.spectrum.length() == SpectrumRule::Length::kToken) {
-    throw Error("scheme", "a spectrum of its own for every token goes with no exact curve", "both",
-                "give the distance map pieces=, or take another spectrum");
-  }
   Builder builder(*this, rotary, sequence_length, mode);
   plan_ = plan_rotation(rotary, builder.spectrum(), first_row + n_rows);
   for (const PlanBranch& branch : plan_.branches) heard_.push_back(builder.heard(branch));

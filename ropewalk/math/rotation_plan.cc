@@ -49,10 +49,10 @@ bool has_far_sinks(const Visibility& visibility) {
 
 // Sinks under a curve: the query stands still, so each sink has one distance, and its key alone can
 // carry the angle.
-PlanBranch curved_sinks(const Rotary& rotary) {
+PlanBranch curved_sinks(const Rotary& rotary, int64_t n) {
   const int64_t limit = sink_limit(rotary.visibility);
   PlanBranch branch;
-  branch.key_end = rotary.visibility.sinks;
+  branch.key_end = std::min(rotary.visibility.sinks, n);
   branch.first_query = limit + 1;
   branch.query_limit = limit;
   branch.query = fixed_position(0.0);
@@ -119,7 +119,9 @@ RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64
       far.key = piece.key;
       add(far, edges[e], edges[e + 1]);
     }
-    if (plan.by_distance && far_sinks) add(curved_sinks(rotary), edges[e], edges[e + 1]);
+    if (plan.by_distance && far_sinks && sink_limit(visibility) + 1 < n) {
+      add(curved_sinks(rotary, n), edges[e], edges[e + 1]);
+    }
   }
   return plan;
 }

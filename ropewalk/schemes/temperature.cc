@@ -31,8 +31,8 @@ SchemeInfo temperature_scheme() {
           .source = "Peng et al. 2023, arXiv 2309.00071",
           .params = {{.name = "factor",
                       .required = true,
-                      .least = 0,
-                      .above_least = true,
+                      .least = 1e-6,
+                      .most = 1e6,
                       .help = "f, above 1 sharpens"}},
           .build = build,
           .candidates = candidates};

@@ -33,7 +33,7 @@ struct CopyTest {
 // beyond L.
 //   window          its ids, BOS included
 //   trained_length  L; a window that is too short for a passage beyond it gives repeats inside
-//   only, or none
+//                   only, or none
 CopyTest make_copy_test(const Window& window, int64_t trained_length);
 
 // Nats gained on the repeated passages, each one's first token left out, in the bands inside and

@@ -9,8 +9,9 @@
 namespace ropewalk {
 namespace {
 
-// Raised whenever the same model and text would give other numbers.
-constexpr const char* kMeasuresVersion = "1";
+// Raised whenever the same model and text would give other numbers within one version of the
+// program.
+constexpr const char* kMeasuresVersion = ROPEWALK_VERSION "/1";
 
 void digest_file(const std::filesystem::path& path, Sha256& digest) {
   digest.update(MappedFile::open(path.string()).bytes());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -117,8 +119,18 @@ class Race {
   // Mean loss where the target length tells most: beyond L, or over everything where nothing lies
   // beyond.
   static double rank(const Runner& runner) {
-    const auto beyond = estimate(runner.beyond);
-    return beyond ? beyond->mean : estimate(runner.all)->mean;
+    const auto mean = [](const std::vector<Tally>& tallies) {
+      Tally total;
+      for (const Tally& tally : tallies) {
+        total.sum += tally.sum;
+        total.count += tally.count;
+      }
+      return total.count > 0 ? total.sum / static_cast<double>(total.count) : std::nan("");
+    };
+    const double beyond = mean(runner.beyond);
+    const double value = std::isnan(beyond) ? mean(runner.all) : beyond;
+    return std::isnan(value) ? std::numeric_limits<double>::infinity()
+                             : value;  // what fails comes last
   }
 
   static void sort_by_rank(std::vector<Runner*>& runners) {

@@ -91,7 +91,12 @@ void tell_doubts(const std::vector<Candidate>& candidates, size_t taken,
         "Doubt: only {} window{} of text. More text would make the intervals mean something.",
         winner.windows, winner.windows == 1 ? "" : "s"));
   }
-  if (!winner.copy_beyond || winner.copy_beyond->mean < kWorthSaying) {
+  const bool copies = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
+    return !c.truncates && c.copy_beyond && c.copy_beyond->mean >= kWorthSaying;
+  });
+  if (!winner.copy_beyond) {
+    why.push_back("Doubt: no copy test was run, so nothing tells whether far text is made use of.");
+  } else if (!copies) {
     why.push_back(
         "Doubt: under no setting taken here does the model make use of a passage that far back; it "
         "may read longer "

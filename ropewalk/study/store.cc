@@ -16,6 +16,7 @@ namespace ropewalk {
 namespace {
 
 constexpr const char* kSchemaVersion = "1";
+constexpr int64_t kApplicationId = 0x526f7065;  // "Rope", in the file's header
 
 // A statement that finalises itself; its failures name the study.
 class Statement {
@@ -121,8 +122,18 @@ StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
   }
   sqlite3_busy_timeout(database_->handle, 5000);
   const auto run = [&](const char* sql) { Statement(database_->handle, path_, sql).step(); };
+  const auto number = [&](const char* sql) {
+    Statement query(database_->handle, path_, sql);
+    return query.step() ? static_cast<int64_t>(query.number(0)) : 0;
+  };
   run("PRAGMA synchronous = FULL");
   run("BEGIN IMMEDIATE");
+  if (number("SELECT count(*) FROM sqlite_master") > 0 &&
+      number("PRAGMA application_id") != kApplicationId) {
+    throw Error(path_, "must be a study of Ropewalk", "a database of something else",
+                "name another file with --study");
+  }
+  run(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   run("CREATE TABLE IF NOT EXISTS identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
       "ROWID");
   run("CREATE TABLE IF NOT EXISTS cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT "

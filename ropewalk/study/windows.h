@@ -30,7 +30,8 @@ struct WindowSet {
 // Cuts documents into non-overlapping windows of `length` tokens, in reading order. A document
 // shorter than that is one window of its own; the remainder of a longer one is dropped.
 //   bos     put before the tokens of every window, and counted in its length; empty where the model
-//   knows none length  at least 2
+//           knows none
+//   length  at least 2
 // Throws Error where a document gives no window of two tokens.
 WindowSet cut_windows(const std::vector<Document>& documents, std::optional<int32_t> bos,
                       int64_t length);

@@ -1,11 +1,12 @@
 #include "ropewalk/engine/arch/llama.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 
+#include "ropewalk/base/error.h"
+#include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/kernels/attention.h"
 #include "ropewalk/kernels/vector_ops.h"
@@ -109,10 +110,10 @@ class Llama : public Decoder {
         embedding_(expect_tensor(source, names_.embedding,
                                  {size(shape_.vocabulary), size(shape_.hidden)})),
         output_norm_(read_vector(source, names_.output_norm, size(shape_.hidden))),
-        output_(source,
-                source.find_tensor(names_.output) != nullptr ? names_.output : names_.embedding,
-                shape_.vocabulary, shape_.hidden, precision) {
+        output_(source, shape_.tied_output ? names_.embedding : names_.output, shape_.vocabulary,
+                shape_.hidden, precision) {
     for (int64_t n = 0; n < shape_.n_layers; ++n) layers_.push_back(read_layer(n));
+    refuse_others();
   }
 
   int64_t vocabulary() const override { return shape_.vocabulary; }
@@ -131,6 +132,26 @@ class Llama : public Decoder {
 
  private:
   static uint64_t size(int64_t n) { return static_cast<uint64_t>(n); }
+
+  // A tensor that nothing here multiplies, a bias say, would make every answer wrong without a word.
+  void refuse_others() const {
+    std::set<std::string> used = {names_.embedding, names_.output_norm, names_.output};
+    for (int64_t n = 0; n < shape_.n_layers; ++n) {
+      for (const std::string* part :
+           {&names_.attention_norm, &names_.q, &names_.k, &names_.v, &names_.o, &names_.ffn_norm,
+            &names_.gate, &names_.up, &names_.down}) {
+        used.insert(names_.of(n, *part));
+      }
+    }
+    for (const TensorInfo& info : source_.tensors()) {
+      // Frequencies are the configuration's business: it has read them, or refused them.
+      const bool frequencies = info.name.find("rope_f") != std::string::npos ||
+                               info.name.ends_with("rotary_emb.inv_freq");
+      if (frequencies || used.count(info.name) != 0) continue;
+      throw Error(info.name, "a tensor that the Llama family does not have", shape_text(info.shape),
+                  "the model is of another family, or a variant that is not run yet");
+    }
+  }
 
   Layer read_layer(int64_t n) const {
     const int64_t heads = shape_.n_heads * shape_.head_dim;
@@ -204,13 +225,10 @@ class Llama : public Decoder {
   // Runs body(first_row, count, scratch) for every block of rows, on all threads.
   template <typename Body>
   void for_blocks(int64_t rows, const Body& body) const {
-#pragma omp parallel
-    {
-      BlockScratch scratch(shape_);
-#pragma omp for schedule(dynamic, 1)
-      for (int64_t first = 0; first < rows; first += kBlock)
-        body(first, std::min(kBlock, rows - first), scratch);
-    }
+    const auto block = [&](int64_t index, BlockScratch& scratch) {
+      body(index * kBlock, std::min(kBlock, rows - index * kBlock), scratch);
+    };
+    parallel_for((rows + kBlock - 1) / kBlock, [&] { return BlockScratch(shape_); }, block);
   }
 
   // scratch.norm = the normed rows.
