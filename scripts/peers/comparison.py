@@ -1,0 +1,98 @@
+"""What every comparison shares: asking this project's command and llama.cpp, and the table of what differs."""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = pathlib.Path(os.environ["ROPEWALK_SHARED"])
+
+
+class Comparison:
+    """Rows of figures, ours beside the peer's; a row without a bound only reports."""
+
+    def __init__(self, title: str):
+        self.title = title
+        self.rows = []
+
+    def add(self, name, ours, peer, difference, bound=None):
+        holds = None if bound is None else bool(difference <= bound)
+        self.rows.append(dict(name=name, ours=ours, peer=peer, difference=difference, bound=bound, holds=holds))
+        print(f"   {name}: {shown(difference)}", file=sys.stderr, flush=True)
+
+    def finish(self, json_path=None) -> int:
+        """Prints the table, writes the rows, gives the exit status."""
+        print(f"\n{self.title}\n")
+        head = ("", "ours", "peer", "difference", "bound", "")
+        lines = [head] + [
+            (row["name"], shown(row["ours"]), shown(row["peer"]), shown(row["difference"]), shown(row["bound"]),
+             {True: "holds", False: "FAILS", None: "reported"}[row["holds"]])
+            for row in self.rows
+        ]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        for line in lines:
+            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+        if json_path:
+            pathlib.Path(json_path).write_text(json.dumps(self.rows, indent=1) + "\n")
+        failed = sum(row["holds"] is False for row in self.rows)
+        print(f"\n{failed} of {len(self.rows)} rows fail" if failed else "\nall bounds hold")
+        return 1 if failed else 0
+
+
+def shown(value) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def arguments(description: str, **more) -> argparse.Namespace:
+    """--json, --threads and a comparison's own options: name=(default, help)."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", metavar="OUT", help="also write the rows, as a JSON array, to this file")
+    parser.add_argument("--threads", type=int, default=2, help="of either engine")
+    for name, (default, text) in more.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text}; {default} unless given")
+    return parser.parse_args()
+
+
+def ours(*words) -> dict:
+    """The JSON that `ropewalk words... --json` prints."""
+    command = [os.environ["ROPEWALK_PROGRAM"], *map(str, words), "--json"]
+    # Threads that wait must not spin on the cores of others.
+    environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
+
+
+def our_losses(model, ids, *options) -> list:
+    """(len(ids) - 1), -ln p(ids[t + 1])."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(ids, file)
+        file.flush()
+        return ours("losses", model, "--ids", file.name, *options)["losses"]
+
+
+def llama_cpp(**job) -> dict:
+    """The answer of llama_cpp.mjs to a job; see there."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, answer = (pathlib.Path(folder) / name for name in ("job.json", "answer.json"))
+        asked.write_text(json.dumps({**job, "model": str(job["model"])}))
+        subprocess.run(["node", HERE / "llama_cpp.mjs", asked, answer], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(answer.read_text())
+
+
+def llama_losses(model, windows, kv, threads) -> list:
+    """For each window (len(ids) - 1), -ln p(ids[t + 1]), by llama_scorer."""
+    text = "".join(" ".join(map(str, ids)) + "\n" for ids in windows)
+    command = [os.environ["ROPEWALK_PEERS_SCORER"], str(model), kv, str(threads)]
+    output = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True).stdout
+    return [[-float(number) for number in line.split()] for line in output.splitlines()]
+
+
+def mean(values) -> float:
+    values = list(values)
+    return math.fsum(values) / len(values)
