@@ -21,6 +21,7 @@ Spectrum modified(Spectrum spectrum, const FrequencyDeclaration& declaration) {
     for (size_t pair = 0; pair < declaration.divisors.size(); ++pair) {
       spectrum.turns_per_token[pair] /= declaration.divisors[pair];
     }
+    spectrum.divisors.assign(declaration.divisors.begin(), declaration.divisors.end());
   }
   spectrum.amplitude *= declaration.amplitude;
   return spectrum;

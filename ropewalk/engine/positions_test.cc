@@ -44,7 +44,7 @@ TEST(MakePositions, ALayerWithoutPositionsStaysSo) {
 TEST(MakePositions, RangesOfLayers) {
   const Positions positions =
       make_positions(four_layers(), {{.scheme = "linear,factor=2", .first = 1, .last = 3},
-                                     {.scheme = "cap,window=10", .first = 3, .last = 99}});
+                                     {.scheme = "cap,window=10", .first = 3}});
   EXPECT_EQ(first_inv_freq(positions, 0), 1);
   EXPECT_EQ(first_inv_freq(positions, 1), 0.5);
   EXPECT_EQ(first_inv_freq(positions, 3), 0.5);
@@ -55,12 +55,24 @@ TEST(MakePositions, RangesOfLayers) {
   EXPECT_EQ(far(3), 10);
 }
 
+// A spectrum of its own for every token has no form that an exact curve or a mask could take.
+TEST(MakePositions, RefusesWhatKernelsHaveNoFormFor) {
+  const auto message = [](const std::string& scheme, AngleMode angles) {
+    return message_of([&] { make_positions(four_layers(), {{.scheme = scheme}}, angles); });
+  };
+  EXPECT_THAT(message("stale_dynamic_ntk+log_tail,window=4", AngleMode::kExact),
+              HasSubstr("no exact curve"));
+  EXPECT_THAT(message("stale_dynamic_ntk+full_turn", AngleMode::kExact), HasSubstr("no pair mask"));
+  EXPECT_THAT(message("log_tail,window=4", AngleMode::kFloat32), HasSubstr("--angles"));
+}
+
 TEST(MakePositions, WrongRangesAndStringsAreNamed) {
   const auto message = [](LayerScheme change) {
     return message_of([&] { make_positions(four_layers(), {change}); });
   };
   EXPECT_THAT(message({.scheme = "rope", .first = 4}), HasSubstr("within 0:3"));
   EXPECT_THAT(message({.scheme = "rope", .first = 2, .last = 1}), HasSubstr("got 2:1"));
+  EXPECT_THAT(message({.scheme = "rope", .first = 0, .last = 4}), HasSubstr("got 0:4"));
   EXPECT_THAT(message({.scheme = "no_such_scheme"}), HasSubstr("no_such_scheme"));
   EXPECT_THAT(message({.scheme = "cap,window=10,pairs=2:9"}), HasSubstr("pairs"));
 }

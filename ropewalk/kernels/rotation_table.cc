@@ -11,10 +11,10 @@ namespace {
 constexpr int64_t kRowMultiple = 16;
 
 // ggml_rope_cache_init in its own roundings: the angle of pair 0 is the position in float32, that
-// of each next pair the one before times powf(base, -2 / frequency_dim), and what a scheme does to
-// a pair multiplies the link of its pair. Rounding errors so pile up along the chain as they do
-// there. A spectrum that came as a list has no chain: position times inv_freq, as transformers
-// does.
+// of each next pair the one before times powf(base, -2 / frequency_dim). What a scheme does to a
+// pair multiplies the link of its pair, but for the divisors of a file, which divide. Rounding
+// errors so pile up along the chain as they do there. A spectrum that came as a list has no chain:
+// position times inv_freq, as transformers does.
 void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positions,
                   int64_t first_row, RotationTable& table) {
   const auto amplitude = static_cast<float>(spectrum.amplitude);
@@ -28,9 +28,10 @@ void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positi
   for (const DoubleDouble position : positions) theta.push_back(static_cast<float>(position));
   for (int64_t c = 0; c < spectrum.n_pairs(); ++c) {
     const double plain = chained ? std::pow(spectrum.base, exponent * static_cast<double>(c)) : 1.0;
-    const auto change = static_cast<float>(inv_freq[c] / plain);
+    const float divisor = spectrum.divisors.empty() ? 1.0F : spectrum.divisors[c];
+    const auto change = static_cast<float>(inv_freq[c] * divisor / plain);
     for (size_t r = 0; r < positions.size(); ++r) {
-      const float angle = theta[r] * change;
+      const float angle = theta[r] / divisor * change;
       table.cos[c * table.stride + first_row + r] = std::cos(angle) * amplitude;
       table.sin[c * table.stride + first_row + r] = std::sin(angle) * amplitude;
       theta[r] *= link;

@@ -105,12 +105,5 @@ TEST(Rotations, ACurveGoesByDistance) {
   }
 }
 
-TEST(Rotations, ACurveRefusesTokensOfUnequalSpectra) {
-  Rotary rotary = plain();
-  rotary.distance = DistanceMap([](int64_t d) { return DoubleDouble(static_cast<double>(d)); });
-  rotary.spectrum = rule(SpectrumRule::Length::kToken);
-  EXPECT_THROW(Rotations(rotary, 50, 0, 50, AngleMode::kExact), Error);
-}
-
 }  // namespace
 }  // namespace ropewalk

@@ -29,6 +29,10 @@ struct Spectrum {
   double base = 0;
   int64_t frequency_dim = 0;
 
+  // The divisors that a file declares as float32, already in turns_per_token, for the same purpose:
+  // such engines divide by them; (n_pairs), or empty.
+  std::vector<float> divisors;
+
   int64_t n_pairs() const { return static_cast<int64_t>(turns_per_token.size()); }
 
   // Radians per token, each rounded once from the exact value: a view for printing and comparing.

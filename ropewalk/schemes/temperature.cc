@@ -31,8 +31,8 @@ SchemeInfo temperature_scheme() {
           .source = "Peng et al. 2023, arXiv 2309.00071",
           .params = {{.name = "factor",
                       .required = true,
-                      .least = 1e-6,
-                      .most = 1e6,
+                      .least = 1e-20,
+                      .most = 1e20,
                       .help = "f, above 1 sharpens"}},
           .build = build,
           .candidates = candidates};

@@ -207,7 +207,8 @@ TEST(Llama, WithoutAnOutputMatrixTheEmbeddingIsTaken) {
   tied["lm_head.weight"] = tied["model.embed_tokens.weight"];
   Tensors without = tied;
   without.erase("lm_head.weight");
-  const ModelConfig config = small_config(PairOrder::kHalf);
+  ModelConfig config = small_config(PairOrder::kHalf);
+  config.shape.tied_output = true;
   const Positions positions = make_positions(config, {});
   const std::vector<int32_t> ids = some_tokens(20, kVocabulary);
   EXPECT_EQ(engine_logits(config, without, false, positions, ids),
