@@ -194,6 +194,23 @@ TEST(Model, WrongTokensAreNamed) {
   EXPECT_THAT(message({}), HasSubstr("at least two, got 0"));
 }
 
+// A weight that is no number must not come out as a loss.
+TEST(Model, ResultsThatAreNoNumbersAreRefused) {
+  std::string bytes = read_file(fixture("tiny_llama.gguf"));
+  const GgufFile whole = GgufFile::open(fixture("tiny_llama.gguf"));
+  const TensorInfo* const info = whole.find_tensor("output_norm.weight");
+  ASSERT_NE(info, nullptr);
+  const float wrong = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + info->offset, &wrong, sizeof(wrong));
+  const TempDirectory folder;
+  const Model model = Model::load(folder.write("nan.gguf", bytes), Precision::kF32);
+  const Positions positions = under(model, "declared");
+  const std::vector<int32_t> ids = some_tokens(5);
+  EXPECT_THAT(message_of([&] { model.losses(ids, positions); }), HasSubstr("must be finite"));
+  Sequence sequence(model, positions, 5);
+  EXPECT_THAT(message_of([&] { sequence.append(ids); }), HasSubstr("must be finite"));
+}
+
 TEST(Model, WrongPathsAreNamed) {
   const TempDirectory folder;
   const auto message = [](const std::string& path) {

@@ -251,6 +251,24 @@ TEST(Llama, EveryMisshapenTensorIsNamed) {
   }
 }
 
+// A bias that nobody adds would make every answer wrong without a word; frequencies are the
+// configuration's business.
+TEST(Llama, ATensorOfAnotherFamilyIsNamed) {
+  const ModelConfig config = small_config(PairOrder::kHalf);
+  for (const std::string name :
+       {"model.layers.1.self_attn.q_proj.bias", "model.layers.2.mlp.up_proj.weight"}) {
+    Tensors tensors = hf_tensors();
+    tensors[name] = {{kHidden}, std::vector<float>(kHidden)};
+    const MemorySource source(tensors);
+    EXPECT_THAT(message_of([&] { load_llama(config, source, false, Precision::kF32); }),
+                HasSubstr(name));
+  }
+  Tensors tensors = hf_tensors();
+  tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {{4}, std::vector<float>(4)};
+  const MemorySource source(tensors);
+  EXPECT_NE(load_llama(config, source, false, Precision::kF32), nullptr);
+}
+
 TEST(Llama, ATypeThatIsNotDecodedIsNamed) {
   const ModelConfig config = small_config(PairOrder::kHalf);
   for (const char* name : {"model.layers.1.mlp.up_proj.weight", "model.norm.weight"}) {
