@@ -65,7 +65,8 @@ TEST(StoriesTokenizer, AgreesWithTheModelsOwnReference) {
   SKIP_WITHOUT_SHARED_FILES(shared);
   const auto tokenizer = open_tokenizer(*shared, "stories260K.gguf");
   EXPECT_TRUE(tokenizer->adds_bos());
-  for (const auto& item : read_json(*shared / "reference" / "tokenizer_greedy.json")["tokenizer"]) {
+  const nlohmann::json file = read_json(*shared / "reference" / "tokenizer_greedy.json");
+  for (const auto& item : file["tokenizer"]) {
     const std::string text = item["text"];
     const std::vector<int32_t> ids = item["ids"];
     EXPECT_EQ(tokenizer->encode(text), ids) << testing::PrintToString(text);

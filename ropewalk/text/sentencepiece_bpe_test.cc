@@ -42,7 +42,8 @@ Vocabulary small_vocabulary() {
 
 TEST(SentencePieceBpe, AgreesWithThePlainReference) {
   const auto tokenizer = make_tokenizer(fixture_vocabulary());
-  for (const auto& item : fixture()["cases"]) {
+  const nlohmann::json file = fixture();
+  for (const auto& item : file["cases"]) {
     const std::string text = item["text"];
     const std::vector<int32_t> expected = item["ids"];
     EXPECT_EQ(tokenizer->encode(text, kTextOnly), expected) << testing::PrintToString(text);
