@@ -26,8 +26,9 @@ from small_llama import Shape, SmallLlama
 
 ROOT = pathlib.Path(__file__).parent.parent
 LENGTH = 4096
-WINDOWS = 6        # of LENGTH tokens, over all held-out books
+WINDOWS = 4        # of LENGTH tokens, over all held-out books
 PASSAGE = 64       # tokens of the copy test
+PLACES = 8         # where it is made
 DISTANCES = (128, 512, 2048, 3840)
 SCHEMES = ("declared", "window,size=256", "sinks,count=4,size=252", "linear,factor=16", "ntk,factor=16", "yarn,factor=16",
            "yarn,factor=16,ramp=turns", "ntk_by_parts,factor=16", "ntk_mixed,factor=16", "dynamic_ntk",
@@ -123,7 +124,7 @@ def table(command, tokenizer, books):
         cells = [losses[:, b:e].mean() for b, e in buckets]
         for distance in DISTANCES:
             gains = []
-            for text, first in copies(np.concatenate(documents), distance, 6):
+            for text, first in copies(np.concatenate(documents), distance, PLACES):
                 found = command.losses(text, scheme)
                 gains.append(found[first:first + PASSAGE].mean() - found[-PASSAGE:].mean())
             cells.append(np.mean(gains))

@@ -28,7 +28,7 @@ SEED = 20240611
 BOS, EOS = 0, 1
 SHAPE = Shape()
 
-STEPS = 2500
+STEPS = 2000
 DRILL_STEPS = 500     # the first steps are drill alone, in short windows
 DRILL_CONTEXT = 64
 TOKENS = 4096         # in a batch
@@ -74,19 +74,18 @@ class Windows:
         body = self.ids[start:start + SHAPE.context + 1 - bos]
         if rng.random() < REPEATING:
             size = rng.integers(PASSAGE[0], PASSAGE[1] + 1)
-            distance = rng.integers(size, len(body) - size + 1)
-            source = rng.integers(0, len(body) - size - distance + 1)
-            target = source + distance
+            source = rng.integers(0, len(body) - 2 * size + 1)
+            target = rng.integers(source + size, len(body) - size + 1)
             passage = body[source:source + size]
             body = np.concatenate((body[:target], passage, body[target:]))[:len(body)]
         return np.concatenate(([BOS], body)) if bos else body
 
     @staticmethod
     def drill(rng, context):
-        """Returns context + 1 ids: random tokens, an eighth to three quarters of the window, over and over.
+        """Returns context + 1 ids: random tokens, an eighth to a half of the window, over and over.
 
         Nothing but copying predicts them, so the heads that copy emerge long before text alone would have it."""
-        period = rng.integers(context // 8, context * 3 // 4)
+        period = rng.integers(context // 8, context // 2)
         tokens = rng.permutation(np.arange(EOS + 1, SHAPE.vocabulary))[:period]
         return np.concatenate(([BOS], np.resize(tokens, context)))
 
@@ -168,7 +167,7 @@ def describe(log, arguments, model, documents, held_out):
     log(f"batches: {TOKENS} tokens; the first {DRILL_STEPS} steps are drill in windows of {DRILL_CONTEXT} tokens; then windows "
         f"of {SHAPE.context} tokens, {DRILL:g} of them drill, the others text")
     log(f"text: {1 - WITHOUT_BOS:g} of its windows after a BOS, {REPEATING:g} with a passage of {PASSAGE[0]} to {PASSAGE[1]} "
-        f"tokens repeated, all distances alike; drill: random tokens repeated, the period 1/8 to 3/4 of the window")
+        f"tokens repeated at any distance; drill: random tokens repeated, the period an eighth to a half of the window")
     log(f"optimizer: Muon on matrices, rate {MATRIX_RATE}, decay {WEIGHT_DECAY}; AdamW (0.9, 0.98) on the embedding "
         f"and norms, rate {LEARNING_RATE}; gradient norm clipped at {CLIP}; warm-up {WARM_UP} steps, then a cosine to "
         f"a twentieth; {arguments.steps} steps")
