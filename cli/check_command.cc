@@ -75,14 +75,14 @@ void run(const Options& options) {
   for (const TensorInfo& info : file.tensors->tensors()) check_finite(*file.tensors, info);
   const size_t n_tensors = file.tensors->tensors().size();
   const int64_t vocabulary = file.config.shape.vocabulary;
-  const std::vector<std::string> notes = file.config.notes;
+  const std::vector<Finding> findings = file.config.findings;
   const bool can_tokenize = file.tokenizer != nullptr;
   file = {};
   const Model model = options.model.load();
 
   fmt::print("{}: {} tensors, all finite, all where the {} architecture expects them\n",
              options.model.path, n_tensors, model.config().architecture);
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  for (const Finding& finding : findings) fmt::print("note: {}\n", finding.text);
   if (options.text.empty()) {
     fmt::print("without --text nothing tells whether the weights fit the architecture\n");
     return;

@@ -41,8 +41,10 @@ TEST(ReadText, KeepsEveryByteAndNamesWhatItCannotRead) {
 ModelConfig three_layers() {
   ModelConfig config;
   config.shape.head_dim = 8;
-  config.layers.assign(3, plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 128},
-                                       {PairOrder::kHalf, 8, 8}));
+  set_single_group(
+      config, 3,
+      {.rotary = plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 128},
+                              {PairOrder::kHalf, 8, 8})});
   return config;
 }
 

@@ -112,9 +112,9 @@ std::string rows_text(const PairLayout& layout) {
 }
 
 const Rotary* first_rotary(const ModelConfig& config) {
-  const auto found =
-      std::ranges::find_if(config.layers, [](const auto& layer) { return layer.has_value(); });
-  return found == config.layers.end() ? nullptr : &**found;
+  const auto found = std::ranges::find_if(
+      config.groups, [](const LayerGroup& group) { return group.rotary.has_value(); });
+  return found == config.groups.end() ? nullptr : &*found->rotary;
 }
 
 // ---- text
@@ -224,10 +224,10 @@ void print_text(const Shown& shown, bool every_pair) {
                              : "does not run in Ropewalk's engine: " + shown.obstacle);
   print_fields(config.fields);
   if (const Rotary* const rotary = first_rotary(config)) {
-    print_rotary(*rotary, short_scheme(config.scheme), every_pair);
+    print_rotary(*rotary, short_scheme(config.groups.front().scheme), every_pair);
   }
-  if (!config.notes.empty()) fmt::print("\nNotes\n");
-  for (const std::string& note : config.notes) fmt::print("  - {}\n", note);
+  if (!config.findings.empty()) fmt::print("\nNotes\n");
+  for (const Finding& finding : config.findings) fmt::print("  - {}\n", finding.text);
 }
 
 // ---- JSON
@@ -277,7 +277,8 @@ void print_json(const Shown& shown) {
                {"layers", config.shape.n_layers},
                {"runs", shown.obstacle.empty()}};
   json["obstacle"] = shown.obstacle.empty() ? Json() : Json(shown.obstacle);
-  json["scheme"] = config.scheme.empty() ? Json() : Json(config.scheme);
+  const std::string& scheme = config.groups.front().scheme;
+  json["scheme"] = scheme.empty() ? Json() : Json(scheme);
   json["fields"] = Json::array();
   for (const DeclaredField& field : config.fields) {
     json["fields"].push_back({{"name", field.name},
@@ -287,7 +288,8 @@ void print_json(const Shown& shown) {
   }
   const Rotary* const rotary = first_rotary(config);
   json["rotary"] = rotary == nullptr ? Json() : json_of(*rotary);
-  json["notes"] = config.notes;
+  json["notes"] = Json::array();
+  for (const Finding& finding : config.findings) json["notes"].push_back(finding.text);
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -32,14 +32,14 @@ void check(const Rotary& rotary) {
   }
 }
 
-// Layers are alike: the first and the last stand for all.
 void check(const ModelConfig& config) {
-  require(!config.layers.empty());
-  for (const auto* layer : {&config.layers.front(), &config.layers.back()})
-    if (layer->has_value()) check(**layer);
+  require(!config.groups.empty());
+  for (const LayerGroup& group : config.groups) {
+    if (group.rotary) check(*group.rotary);
+    if (!group.scheme.empty()) parse_scheme(group.scheme);
+  }
   for (const DeclaredField& field : config.fields) require(!field.name.empty());
   require(trained_length(config) >= 0);
-  if (!config.scheme.empty()) parse_scheme(config.scheme);
 }
 
 // What the reader gives, or nothing where it refuses.

@@ -7,6 +7,27 @@
 
 namespace ropewalk {
 
+// What sort of fault, for programs that sort them; people read the sentence.
+enum class FaultKind {
+  kUnspecified,
+  kMissingKey,
+  kBadType,
+  kOutOfRange,
+  kOddDimension,
+  kNotDivisible,
+  kWrongLength,
+  kSumMismatch,
+  kOrder,  // two values are the wrong way round
+  kUnknownValue,
+  kConflict,      // two places say different things of one setting
+  kInconsistent,  // settings that need not agree, but do in every sound model
+  kAssumedValue,  // the file does not say; what is taken is stated
+  kDerivedValue,  // the file does not say, other keys imply it
+};
+
+// "missing_key", "bad_type" and so on; "unspecified".
+std::string to_string(FaultKind kind);
+
 // Thrown where data enters or a value is built: hostile files, wrong parameters, unsupported
 // models. A caller's own bug is an assertion instead, never an Error.
 //
@@ -19,6 +40,14 @@ class Error : public std::runtime_error {
  public:
   Error(std::string place, std::string rule, std::string value = {}, std::string mend = {});
 
+  // The same error, sorted: throw Error(...).of(FaultKind::kOrder).
+  Error of(FaultKind kind) const {
+    Error sorted = *this;
+    sorted.kind_ = kind;
+    return sorted;
+  }
+
+  FaultKind kind() const { return kind_; }
   const std::string& place() const { return place_; }
   const std::string& rule() const { return rule_; }
   const std::string& value() const { return value_; }
@@ -29,6 +58,7 @@ class Error : public std::runtime_error {
   std::string rule_;
   std::string value_;
   std::string mend_;
+  FaultKind kind_ = FaultKind::kUnspecified;
 };
 
 }  // namespace ropewalk

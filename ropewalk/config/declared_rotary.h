@@ -15,7 +15,7 @@ struct DeclaredRope {
   Rotary rotary;
   std::string scheme;  // as ModelConfig has it
   std::vector<DeclaredField> fields;
-  std::vector<std::string> notes;
+  std::vector<Finding> findings;
 };
 
 // Frequencies as declared: a scheme string over the file's own source, then what none can say.

@@ -38,13 +38,13 @@ class Reader {
 
   ModelConfig read() {
     read_sizes();
-    const size_t n_layers = static_cast<size_t>(std::max<int64_t>(config_.shape.n_layers, 1));
+    LayerGroup group;
     if (architecture_.positions == GgufArchitecture::Positions::kRotary) {
-      config_.layers.assign(n_layers, read_rotary());
+      read_rotary(group);
     } else {
-      config_.layers.assign(n_layers, std::nullopt);
       note_positions_without_rotation();
     }
+    set_single_group(config_, config_.shape.n_layers, std::move(group));
     note_unread();
     return std::move(config_);
   }
@@ -56,7 +56,7 @@ class Reader {
   void field_of_key(std::string name, std::string_view suffix) {
     field(std::move(name), keys_.spelled(suffix), Provenance::kFile, keys_.key(suffix));
   }
-  void note(std::string text) { config_.notes.push_back(std::move(text)); }
+  void note(std::string text) { config_.findings.push_back({.text = std::move(text)}); }
 
   // A size that may be absent: 0 then.
   int64_t size(const std::string& name, std::string_view suffix) {
@@ -69,7 +69,7 @@ class Reader {
   void read_vocabulary();
   void read_head_dim();
 
-  Rotary read_rotary();
+  void read_rotary(LayerGroup& group);
   void note_positions_without_rotation();
   void note_unread();
 
@@ -179,7 +179,7 @@ void Reader::read_vocabulary() {
 
 // ---- positions
 
-Rotary Reader::read_rotary() {
+void Reader::read_rotary(LayerGroup& group) {
   if (config_.shape.head_dim == 0) {
     throw Error(keys_.place("attention.key_length"),
                 "must be present, or embedding_length and attention.head_count");
@@ -189,9 +189,9 @@ Rotary Reader::read_rotary() {
       read_gguf_rope(file_, keys_, architecture_,
                      {.head_dim = config_.shape.head_dim, .context_length = context_length_});
   std::ranges::move(rope.fields, std::back_inserter(config_.fields));
-  std::ranges::move(rope.notes, std::back_inserter(config_.notes));
-  config_.scheme = std::move(rope.scheme);
-  return std::move(rope.rotary);
+  std::ranges::move(rope.findings, std::back_inserter(config_.findings));
+  group.scheme = std::move(rope.scheme);
+  group.rotary = std::move(rope.rotary);
 }
 
 void Reader::note_positions_without_rotation() {

@@ -20,7 +20,7 @@ std::vector<float> divisors(float last) {
 
 // inv_freq of the last pair, over that of plain RoPE.
 double last_pair_scale(const ModelConfig& config, int64_t n = 1) {
-  const Rotary& rotary = config.layers.at(0).value();
+  const Rotary& rotary = config.layer(0).value();
   const Spectrum plain = apply_scheme("rope", rotary).spectrum.at(1);
   return spectrum_at(config, n).inv_freq().back() / plain.inv_freq().back();
 }
@@ -29,7 +29,7 @@ TEST(GgufConfig, ReadsAFileThatOthersWrote) {
   const GgufFile file = GgufFile::open(fixture("tiny_llama.gguf"));
   const ModelConfig config = read_gguf_config(file);
   EXPECT_EQ(config.architecture, "llama");
-  EXPECT_EQ(config.layers.size(), 2U);
+  EXPECT_EQ(config.group_of_layer.size(), 2U);
   EXPECT_EQ(config.shape.n_layers, 2);
   EXPECT_EQ(config.shape.hidden, 32);
   EXPECT_EQ(config.shape.n_heads, 4);
@@ -38,12 +38,12 @@ TEST(GgufConfig, ReadsAFileThatOthersWrote) {
   EXPECT_EQ(config.shape.ffn, 24);
   EXPECT_EQ(config.shape.vocabulary, 272);
   EXPECT_EQ(config.shape.norm_epsilon, static_cast<double>(1e-5F));
-  EXPECT_EQ(config.scheme, "rope");
+  EXPECT_EQ(config.groups[0].scheme, "rope");
   EXPECT_EQ(trained_length(config), 128);
-  const Rotary& rotary = config.layers[0].value();
+  const Rotary& rotary = config.layer(0).value();
   EXPECT_EQ(rotary.layout.order, PairOrder::kInterleaved);
   EXPECT_EQ(rotary.layout.strip(), "00112233");
-  EXPECT_THAT(config.notes, IsEmpty());
+  EXPECT_THAT(config.findings, IsEmpty());
 }
 
 TEST(GgufConfig, SaysWhereEachNumberIsFrom) {
@@ -59,7 +59,7 @@ TEST(GgufConfig, SaysWhereEachNumberIsFrom) {
 
 TEST(GgufConfig, TakesFloat32ValuesExactly) {
   const ModelConfig config = plain_gguf().set("llama.rope.freq_base", 11158840.1F).positions();
-  EXPECT_EQ(config.layers[0]->source.base.hi, static_cast<double>(11158840.1F));
+  EXPECT_EQ(config.layer(0)->source.base.hi, static_cast<double>(11158840.1F));
 }
 
 TEST(GgufConfig, WidthMustBeTheHeadsForLlama) {
@@ -68,7 +68,7 @@ TEST(GgufConfig, WidthMustBeTheHeadsForLlama) {
       HasSubstr("llama.rope.dimension_count: must equal the head width 128, got 64"));
   const ModelConfig config =
       plain_gguf("gptneox").set("gptneox.rope.dimension_count", uint32_t{32}).positions();
-  EXPECT_EQ(config.layers[0]->layout.rotary_dim, 32);
+  EXPECT_EQ(config.layer(0)->layout.rotary_dim, 32);
   EXPECT_THAT(message_of([] {
                 plain_gguf("gptneox").set("gptneox.rope.dimension_count", uint32_t{31}).positions();
               }),
@@ -87,10 +87,10 @@ TEST(GgufConfig, HeadDimFromItsOwnKey) {
 
 TEST(GgufConfig, LinearFromEitherKey) {
   const ModelConfig now = plain_gguf().set("llama.rope.scaling.factor", 4.0F).positions();
-  EXPECT_EQ(now.scheme, "linear,factor=4");
+  EXPECT_EQ(now.groups[0].scheme, "linear,factor=4");
   const ModelConfig legacy = plain_gguf().set("llama.rope.scale_linear", 4.0F).positions();
-  EXPECT_EQ(legacy.scheme, "linear,factor=4");
-  EXPECT_THAT(legacy.notes, IsEmpty());
+  EXPECT_EQ(legacy.groups[0].scheme, "linear,factor=4");
+  EXPECT_THAT(legacy.findings, IsEmpty());
 }
 
 TEST(GgufConfig, TypeNoneScalesNothing) {
@@ -98,7 +98,7 @@ TEST(GgufConfig, TypeNoneScalesNothing) {
                                  .set("llama.rope.scaling.type", std::string("none"))
                                  .set("llama.rope.scaling.factor", 4.0F)
                                  .positions();
-  EXPECT_EQ(config.scheme, "rope");
+  EXPECT_EQ(config.groups[0].scheme, "rope");
   EXPECT_TRUE(notes_mention(config, "llama.rope.scaling.factor is not used"));
 }
 
@@ -118,7 +118,7 @@ GgufBuilder yarn_gguf() {
 
 TEST(GgufConfig, YarnHasLlamaCppsNetAmplitude) {
   const ModelConfig config = yarn_gguf().positions();
-  EXPECT_EQ(config.scheme, "yarn,factor=4,original=1024");
+  EXPECT_EQ(config.groups[0].scheme, "yarn,factor=4,original=1024");
   EXPECT_EQ(trained_length(config), 1024);
   EXPECT_NEAR(spectrum_at(config, 1).amplitude, 1 + 0.1 * std::log(4.0), 1e-15);
   EXPECT_NEAR(last_pair_scale(config), 0.25, 1e-15);
@@ -126,30 +126,30 @@ TEST(GgufConfig, YarnHasLlamaCppsNetAmplitude) {
 
 TEST(GgufConfig, SchemeStringRebuildsTheDeclaration) {
   const ModelConfig config = yarn_gguf().positions();
-  const Rotary& declared = config.layers[0].value();
+  const Rotary& declared = config.layer(0).value();
   const Rotary plain = plain_rotary(declared.source, declared.layout);
-  EXPECT_EQ(apply_scheme(config.scheme, plain).spectrum.at(1).inv_freq(),
+  EXPECT_EQ(apply_scheme(config.groups[0].scheme, plain).spectrum.at(1).inv_freq(),
             declared.spectrum.at(1).inv_freq());
 }
 
 TEST(GgufConfig, BetasOfTheFileAreNotUsed) {
   const ModelConfig config = yarn_gguf().set("llama.rope.scaling.yarn_beta_fast", 8.0F).positions();
-  EXPECT_EQ(config.scheme, "yarn,factor=4,original=1024");
+  EXPECT_EQ(config.groups[0].scheme, "yarn,factor=4,original=1024");
   EXPECT_TRUE(notes_mention(config, "llama.rope.scaling.yarn_beta_fast = 8 is not used"));
   // What the loader takes anyway is worth no line.
-  EXPECT_THAT(yarn_gguf().set("llama.rope.scaling.yarn_beta_fast", 32.0F).positions().notes,
+  EXPECT_THAT(yarn_gguf().set("llama.rope.scaling.yarn_beta_fast", 32.0F).positions().findings,
               IsEmpty());
 }
 
 TEST(GgufConfig, AmplitudeMultiplies) {
   const ModelConfig config = yarn_gguf().set("llama.rope.scaling.attn_factor", 0.5F).positions();
   EXPECT_NEAR(spectrum_at(config, 1).amplitude, 0.5 * (1 + 0.1 * std::log(4.0)), 1e-15);
-  EXPECT_EQ(config.scheme, "");
+  EXPECT_EQ(config.groups[0].scheme, "");
 }
 
 TEST(GgufConfig, TensorDividesFrequencies) {
   const ModelConfig plain = plain_gguf().tensor("rope_freqs.weight", divisors(8)).positions();
-  EXPECT_EQ(plain.scheme, "");
+  EXPECT_EQ(plain.groups[0].scheme, "");
   EXPECT_NEAR(last_pair_scale(plain), 1.0 / 8, 1e-16);
   EXPECT_EQ(find_field(plain, "frequency_divisors")->value, "1 to 8");
   // The divisor meets what the scaling made, both branches of YaRN's ramp included.
@@ -196,8 +196,8 @@ TEST(GgufConfig, KeysNobodyUsesAreNamed) {
 
 TEST(GgufConfig, PositionsWithoutRotation) {
   const ModelConfig config = plain_gguf("gpt2").positions();
-  EXPECT_EQ(config.layers.size(), 2U);
-  EXPECT_FALSE(config.layers[0].has_value());
+  EXPECT_EQ(config.group_of_layer.size(), 2U);
+  EXPECT_FALSE(config.layer(0).has_value());
   EXPECT_EQ(trained_length(config), 0);
   EXPECT_TRUE(notes_mention(config, "learned table"));
 }

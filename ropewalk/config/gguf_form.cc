@@ -150,15 +150,17 @@ void Planner::say_divisors(const Spectrum& wanted) {
 }  // namespace
 
 const Rotary& rotary_of_all_layers(const ModelConfig& config) {
-  if (config.layers.empty() || !config.layers.front()) {
+  if (!config.groups.front().rotary && config.groups.size() == 1) {
     throw Error("model", "must have rotary positions: no other ones can be rewritten",
                 config.architecture);
   }
-  // Both readers give every layer the same until layer types are read.
-  if (std::ranges::any_of(config.layers, [](const auto& layer) { return !layer.has_value(); })) {
-    throw Error("model", "must have rotary positions in every layer", config.architecture);
+  if (config.groups.size() != 1) {
+    throw Error("model",
+                "must have the same positions in every layer: layer types are not "
+                "rewritten yet",
+                config.architecture);
   }
-  return *config.layers.front();
+  return *config.groups.front().rotary;
 }
 
 GgufForm gguf_form(const ModelConfig& declared, const std::string& scheme) {

@@ -59,7 +59,7 @@ class RopeReader {
   void field_of_key(std::string name, std::string_view suffix) {
     field(std::move(name), keys_.spelled(suffix), Provenance::kFile, keys_.key(suffix));
   }
-  void note(std::string text) { result_.notes.push_back(std::move(text)); }
+  void note(std::string text) { result_.findings.push_back({.text = std::move(text)}); }
 
   PairLayout read_layout();
   double read_base();

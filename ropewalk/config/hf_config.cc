@@ -55,13 +55,13 @@ class Reader {
     read_layer_types();
     DeclaredRope rope = read_hf_rope(place_, top_, family_, config_.shape.head_dim);
     std::ranges::move(rope.fields, std::back_inserter(config_.fields));
-    std::ranges::move(rope.notes, std::back_inserter(config_.notes));
-    config_.scheme = std::move(rope.scheme);
-    config_.layers.assign(static_cast<size_t>(std::max<int64_t>(config_.shape.n_layers, 1)),
-                          rope.rotary);
+    std::ranges::move(rope.findings, std::back_inserter(config_.findings));
+    LayerGroup group = {.rotary = std::move(rope.rotary), .scheme = std::move(rope.scheme)};
+    set_single_group(config_, config_.shape.n_layers, std::move(group));
     for (const std::string& key : top_.unread()) {
       if (!is_position_key(key) || !top_.has_value(key)) continue;
-      config_.notes.push_back(key + " = " + top_.spelled(key) + " is not used");
+      config_.findings.push_back(
+          {.key = key, .text = key + " = " + top_.spelled(key) + " is not used"});
     }
     return std::move(config_);
   }

@@ -49,9 +49,9 @@ TEST(HfConfig, ReadsAFileThatOthersWrote) {
   EXPECT_EQ(config.shape.n_kv_heads, 2);
   EXPECT_EQ(config.shape.norm_epsilon, 1e-5);
   EXPECT_TRUE(config.shape.tied_output);
-  EXPECT_EQ(config.scheme, "rope");
-  EXPECT_EQ(config.layers.at(1)->layout.strip(), "01230123");
-  EXPECT_THAT(config.notes, IsEmpty());
+  EXPECT_EQ(config.groups[0].scheme, "rope");
+  EXPECT_EQ(config.layer(1)->layout.strip(), "01230123");
+  EXPECT_THAT(config.findings, IsEmpty());
 }
 
 TEST(HfConfig, DeclaresWhatTheGgufOfTheSameModelDeclares) {
@@ -70,7 +70,7 @@ TEST(HfConfig, FamilyDefaults) {
   }
   const ModelConfig read = positions(config);
   EXPECT_EQ(read.shape.n_kv_heads, 4);
-  EXPECT_EQ(read.layers[0]->source.base.hi, 10000);
+  EXPECT_EQ(read.layer(0)->source.base.hi, 10000);
   EXPECT_EQ(trained_length(read), 2048);
   EXPECT_EQ(read.shape.norm_epsilon, 1e-6);
   EXPECT_FALSE(read.shape.tied_output);
@@ -109,10 +109,10 @@ TEST(HfConfig, SchemesOfTypes) {
   for (const auto& [block, scheme] : cases) {
     SCOPED_TRACE(block);
     const ModelConfig legacy = positions(with("rope_scaling", block));
-    EXPECT_EQ(legacy.scheme, scheme);
+    EXPECT_EQ(legacy.groups[0].scheme, scheme);
     const ModelConfig modern = positions(with("rope_parameters", block));
-    EXPECT_EQ(modern.scheme, scheme);
-    const Rotary& declared = legacy.layers[0].value();
+    EXPECT_EQ(modern.groups[0].scheme, scheme);
+    const Rotary& declared = legacy.layer(0).value();
     const Rotary plain = plain_rotary(declared.source, declared.layout);
     for (const int64_t n : {1, 4096, 9000}) {
       EXPECT_EQ(apply_scheme(scheme, plain).spectrum.at(n).inv_freq(),
@@ -153,29 +153,31 @@ TEST(HfConfig, LongRopeAmplitudeFromLengths) {
 TEST(HfConfig, OriginalLengthOfTheTopLevel) {
   Json config = with("rope_scaling", R"({"type": "yarn", "factor": 4.0})");
   config["original_max_position_embeddings"] = 512;
-  EXPECT_EQ(positions(config).scheme, "yarn,factor=4,original=512");
+  EXPECT_EQ(positions(config).groups[0].scheme, "yarn,factor=4,original=512");
   config["rope_scaling"]["original_max_position_embeddings"] = 512;
-  EXPECT_EQ(positions(config).scheme, "yarn,factor=4,original=512");
+  EXPECT_EQ(positions(config).groups[0].scheme, "yarn,factor=4,original=512");
   config["rope_scaling"]["original_max_position_embeddings"] = 1024;
   EXPECT_THAT(refusal(config), HasSubstr("original_max_position_embeddings: must agree"));
 }
 
 TEST(HfConfig, TypeSpellings) {
   const auto block = [](const char* text) { return with("rope_scaling", text); };
-  EXPECT_EQ(positions(block(R"({"type": "linear", "rope_type": "linear", "factor": 2})")).scheme,
+  EXPECT_EQ(positions(block(R"({"type": "linear", "rope_type": "linear", "factor": 2})"))
+                .groups[0]
+                .scheme,
             "linear,factor=2");
   EXPECT_THAT(refusal(block(R"({"type": "linear", "rope_type": "dynamic", "factor": 2})")),
               HasSubstr("rope_scaling.rope_type: must agree with rope_scaling.type linear"));
   EXPECT_THAT(refusal(block(R"({"type": "foo"})")),
               HasSubstr("must be one of default, linear, dynamic, yarn, llama3, longrope"));
-  EXPECT_EQ(positions(block(R"({"type": null})")).scheme, "rope");
-  EXPECT_EQ(positions(block(R"({"type": "none"})")).scheme, "rope");
+  EXPECT_EQ(positions(block(R"({"type": null})")).groups[0].scheme, "rope");
+  EXPECT_EQ(positions(block(R"({"type": "none"})")).groups[0].scheme, "rope");
 }
 
 TEST(HfConfig, BothFormsMustAgree) {
   Json config = with("rope_scaling", R"({"type": "linear", "factor": 2.0})");
   config["rope_parameters"] = {{"rope_type", "linear"}, {"factor", 2}, {"rope_theta", 10000.0}};
-  EXPECT_EQ(positions(config).scheme, "linear,factor=2");
+  EXPECT_EQ(positions(config).groups[0].scheme, "linear,factor=2");
   config["rope_parameters"]["rope_theta"] = 5000.0;
   EXPECT_THAT(refusal(config), HasSubstr("rope_theta"));
   config["rope_parameters"] = {{"rope_type", "default"}};
@@ -187,30 +189,30 @@ TEST(HfConfig, BaseInsideTheBlock) {
   EXPECT_THAT(refusal(config), HasSubstr("rope_theta: must agree"));
   config.erase("rope_theta");
   const ModelConfig read = positions(config);
-  EXPECT_EQ(read.layers[0]->source.base.hi, 500000);
+  EXPECT_EQ(read.layer(0)->source.base.hi, 500000);
   EXPECT_EQ(find_field(read, "base")->from, "rope_parameters.rope_theta");
   config["rope_parameters"].erase("rope_type");
-  EXPECT_EQ(positions(config).scheme, "rope");
+  EXPECT_EQ(positions(config).groups[0].scheme, "rope");
 }
 
 TEST(HfConfig, PartOfAHead) {
   const ModelConfig config = positions(with("partial_rotary_factor", "0.5"));
-  EXPECT_EQ(config.layers[0]->layout.strip(), "0101----");
+  EXPECT_EQ(config.layer(0)->layout.strip(), "0101----");
   EXPECT_THAT(refusal(with("partial_rotary_factor", "1.5")), HasSubstr("partial_rotary_factor"));
 }
 
 TEST(HfConfig, WindowOfMistral) {
   Json config = small_config();
   config["model_type"] = "mistral";
-  EXPECT_EQ(positions(config).layers[0]->visibility.window, 4096);
+  EXPECT_EQ(positions(config).layer(0)->visibility.window, 4096);
   EXPECT_EQ(find_field(positions(config), "window")->provenance, Provenance::kFamilyDefault);
   config["sliding_window"] = 128;
-  EXPECT_EQ(positions(config).scheme, "rope+window,size=128");
+  EXPECT_EQ(positions(config).groups[0].scheme, "rope+window,size=128");
   config["sliding_window"] = nullptr;
-  EXPECT_EQ(positions(config).layers[0]->visibility.window, kUnbounded);
+  EXPECT_EQ(positions(config).layer(0)->visibility.window, kUnbounded);
   // Llama's code does not look at the key.
   const ModelConfig llama = positions(with("sliding_window", "128"));
-  EXPECT_EQ(llama.layers[0]->visibility.window, kUnbounded);
+  EXPECT_EQ(llama.layer(0)->visibility.window, kUnbounded);
   EXPECT_TRUE(notes_mention(llama, "sliding_window = 128 is not used"));
 }
 
@@ -219,7 +221,7 @@ TEST(HfConfig, SwitchedWindow) {
   config["model_type"] = "qwen2";
   config["sliding_window"] = 128;
   config["use_sliding_window"] = false;
-  EXPECT_EQ(positions(config).layers[0]->visibility.window, kUnbounded);
+  EXPECT_EQ(positions(config).layer(0)->visibility.window, kUnbounded);
   config["use_sliding_window"] = true;
   EXPECT_THAT(refusal(config), HasSubstr("use_sliding_window"));
 }
@@ -238,12 +240,12 @@ TEST(HfConfig, ImpliedFactorIsNoted) {
   const ModelConfig config = positions(
       with("rope_scaling",
            R"({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048})"));
-  EXPECT_EQ(config.scheme, "yarn,factor=4,original=2048");
+  EXPECT_EQ(config.groups[0].scheme, "yarn,factor=4,original=2048");
   EXPECT_TRUE(notes_mention(config, "is 4, but max_position_embeddings / original_length is 2"));
 }
 
 TEST(HfConfig, WhatDoesNotRunIsRefusedByName) {
-  EXPECT_EQ(read_hf_config(small_config(), "config.json").layers.size(), 2U);
+  EXPECT_EQ(read_hf_config(small_config(), "config.json").group_of_layer.size(), 2U);
   EXPECT_THAT(refusal_to_run(with("hidden_act", "\"gelu\"")), HasSubstr("hidden_act"));
   EXPECT_THAT(refusal_to_run(with("attention_bias", "true")), HasSubstr("attention_bias"));
   EXPECT_THAT(refusal_to_run(with("mlp_bias", "true")), HasSubstr("mlp_bias"));

@@ -45,7 +45,7 @@ class RopeReader {
   void field_of_key(std::string name, const JsonFields& fields, const std::string& key) {
     field(std::move(name), fields.spelled(key), Provenance::kFile, fields.name(key));
   }
-  void note(std::string text) { result_.notes.push_back(std::move(text)); }
+  void note(std::string text) { result_.findings.push_back({.text = std::move(text)}); }
 
   JsonFields& block() { return *scaling_.fields; }
   bool block_has(const std::string& key) const {

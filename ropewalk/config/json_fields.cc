@@ -56,7 +56,7 @@ std::string JsonFields::spelled(const std::string& key) const {
 std::optional<int64_t> JsonFields::size(const std::string& key) {
   const nlohmann::ordered_json* const found = raw(key);
   if (found == nullptr) return std::nullopt;
-  if (!found->is_number_integer()) throw wrong(key, "must be an integer");
+  if (!found->is_number_integer()) throw wrong(key, "must be an integer", FaultKind::kBadType);
   const bool fits = found->is_number_unsigned()
                         ? found->get<uint64_t>() <= static_cast<uint64_t>(kLargestSize)
                         : found->get<int64_t>() <= kLargestSize;
@@ -67,7 +67,7 @@ std::optional<int64_t> JsonFields::size(const std::string& key) {
 std::optional<double> JsonFields::number(const std::string& key) {
   const nlohmann::ordered_json* const found = raw(key);
   if (found == nullptr) return std::nullopt;
-  if (!found->is_number()) throw wrong(key, "must be a number");
+  if (!found->is_number()) throw wrong(key, "must be a number", FaultKind::kBadType);
   const double value = found->get<double>();
   if (!std::isfinite(value)) throw wrong(key, "must be finite");
   return value;
@@ -76,27 +76,28 @@ std::optional<double> JsonFields::number(const std::string& key) {
 std::optional<bool> JsonFields::flag(const std::string& key) {
   const nlohmann::ordered_json* const found = raw(key);
   if (found == nullptr) return std::nullopt;
-  if (!found->is_boolean()) throw wrong(key, "must be true or false");
+  if (!found->is_boolean()) throw wrong(key, "must be true or false", FaultKind::kBadType);
   return found->get<bool>();
 }
 
 std::optional<std::string> JsonFields::text(const std::string& key) {
   const nlohmann::ordered_json* const found = raw(key);
   if (found == nullptr) return std::nullopt;
-  if (!found->is_string()) throw wrong(key, "must be a string");
+  if (!found->is_string()) throw wrong(key, "must be a string", FaultKind::kBadType);
   return found->get<std::string>();
 }
 
 std::optional<std::vector<double>> JsonFields::numbers(const std::string& key) {
   const nlohmann::ordered_json* const found = raw(key);
   if (found == nullptr) return std::nullopt;
-  if (!found->is_array()) throw wrong(key, "must be a list of numbers");
+  if (!found->is_array()) throw wrong(key, "must be a list of numbers", FaultKind::kBadType);
   std::vector<double> values;
   for (const nlohmann::ordered_json& entry : *found) {
     const bool good = entry.is_number() && std::isfinite(entry.get<double>());
     if (!good) {
       throw Error(place(key) + "[" + std::to_string(values.size()) + "]", "must be a finite number",
-                  json_text(entry));
+                  json_text(entry))
+          .of(FaultKind::kBadType);
     }
     values.push_back(entry.get<double>());
   }
@@ -122,12 +123,12 @@ std::vector<std::string> JsonFields::unread() const {
 }
 
 Error JsonFields::missing(const std::string& key, const std::string& mend) const {
-  return {place(key), "must be present", {}, mend};
+  return Error(place(key), "must be present", {}, mend).of(FaultKind::kMissingKey);
 }
 
-Error JsonFields::wrong(const std::string& key, const std::string& rule) const {
+Error JsonFields::wrong(const std::string& key, const std::string& rule, FaultKind kind) const {
   const nlohmann::ordered_json* const found = find(key);
-  return {place(key), rule, found == nullptr ? "nothing" : json_text(*found)};
+  return Error(place(key), rule, found == nullptr ? "nothing" : json_text(*found)).of(kind);
 }
 
 }  // namespace ropewalk

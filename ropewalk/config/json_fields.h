@@ -50,7 +50,8 @@ class JsonFields {
   std::vector<std::string> unread() const;
 
   Error missing(const std::string& key, const std::string& mend = {}) const;
-  Error wrong(const std::string& key, const std::string& rule) const;
+  Error wrong(const std::string& key, const std::string& rule,
+              FaultKind kind = FaultKind::kOutOfRange) const;
 
  private:
   const nlohmann::ordered_json* find(const std::string& key) const;

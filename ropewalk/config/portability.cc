@@ -59,8 +59,8 @@ Portability judge_portability(const ModelConfig& declared, const std::string& sc
                               TargetEngine engine) {
   // What is wrong with the scheme itself is thrown here, before the engine is asked.
   const ParsedScheme parsed = parse_scheme(scheme);
-  for (const std::optional<Rotary>& layer : declared.layers) {
-    if (layer) apply_scheme(parsed, *layer);
+  for (const LayerGroup& group : declared.groups) {
+    if (group.rotary) apply_scheme(parsed, *group.rotary);
   }
   try {
     if (engine == TargetEngine::kLlamaCpp) {

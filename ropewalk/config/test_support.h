@@ -106,13 +106,14 @@ inline const DeclaredField* find_field(const ModelConfig& config, const std::str
 }
 
 inline bool notes_mention(const ModelConfig& config, const std::string& text) {
-  return std::ranges::any_of(
-      config.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  return std::ranges::any_of(config.findings, [&](const Finding& finding) {
+    return finding.text.find(text) != std::string::npos;
+  });
 }
 
 // The spectrum of the first layer, which must be rotary, in a sequence of n tokens.
 inline Spectrum spectrum_at(const ModelConfig& config, int64_t n) {
-  return config.layers.at(0).value().spectrum.at(n);
+  return config.layer(0).value().spectrum.at(n);
 }
 
 }  // namespace ropewalk

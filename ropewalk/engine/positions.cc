@@ -1,6 +1,8 @@
 #include "ropewalk/engine/positions.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -24,8 +26,6 @@ int64_t first_stale_row(const SpectrumRule& rule, int64_t before, int64_t after)
   const Spectrum new_one = rule.at(rule.length_for_row(candidate, after));
   return same(old_one, new_one) ? before : candidate;
 }
-
-const char* const kNoPositions = "";  // no scheme string is empty
 
 // One pair that stands still: every key looks the same from everywhere.
 Rotary without_positions(int64_t head_dim) {
@@ -59,36 +59,35 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
                          AngleMode angles) {
   Positions positions;
   positions.angles = angles;
-  std::vector<std::vector<std::string>> applied(
-      config.layers.size());                    // the schemes laid on each layer, in order
-  std::vector<std::vector<std::string>> known;  // of positions.schemes
-  const size_t n_layers = config.layers.size();
+  const size_t n_layers = config.group_of_layer.size();
+  std::vector<std::vector<std::string>> applied(n_layers);  // the schemes laid on each, in order
   for (const LayerScheme& change : changes) {
     const bool to_the_end = change.last == SIZE_MAX;
     if (change.first > change.last || (to_the_end ? change.first : change.last) >= n_layers) {
-      throw Error("layers", "must lie within 0:" + std::to_string(config.layers.size() - 1),
+      throw Error("layers", "must lie within 0:" + std::to_string(n_layers - 1),
                   std::to_string(change.first) + ":" + std::to_string(change.last));
     }
-    for (size_t layer = change.first; layer <= std::min(change.last, config.layers.size() - 1);
-         ++layer) {
+    for (size_t layer = change.first; layer <= std::min(change.last, n_layers - 1); ++layer) {
       applied[layer].push_back(change.scheme);
     }
   }
-  for (size_t layer = 0; layer < config.layers.size(); ++layer) {
-    const bool rotary = config.layers[layer].has_value();
-    if (!rotary) applied[layer] = {kNoPositions};
-    size_t index = 0;
-    while (index < known.size() && known[index] != applied[layer]) ++index;
-    if (index == known.size()) {
-      Rotary scheme = rotary ? *config.layers[layer] : without_positions(config.shape.head_dim);
-      if (rotary) {
-        for (const std::string& text : applied[layer]) scheme = apply_scheme(text, scheme);
+  // Layers of the same group with the same schemes share one entry of positions.schemes.
+  std::map<std::pair<int32_t, std::vector<std::string>>, size_t> known;
+  for (size_t layer = 0; layer < n_layers; ++layer) {
+    const std::optional<Rotary>& declared = config.layer(layer);
+    if (!declared) applied[layer].clear();
+    const auto [entry, is_new] = known.try_emplace(
+        std::pair(config.group_of_layer[layer], applied[layer]), positions.schemes.size());
+    if (is_new) {
+      Rotary scheme = declared ? *declared : without_positions(config.shape.head_dim);
+      for (const std::string& text : applied[layer]) scheme = apply_scheme(text, scheme);
+      if (!declared) {
+        scheme.temperature = config.groups[config.group_of_layer[layer]].temperature;
       }
       refuse_impossible(scheme, angles);
       positions.schemes.push_back(std::move(scheme));
-      known.push_back(applied[layer]);
     }
-    positions.layers.push_back(index);
+    positions.layers.push_back(entry->second);
   }
   return positions;
 }

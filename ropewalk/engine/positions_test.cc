@@ -14,9 +14,14 @@ using testing::HasSubstr;
 ModelConfig four_layers() {
   ModelConfig config;
   config.shape.head_dim = 8;
-  config.layers.assign(4, plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 128},
-                                       {PairOrder::kHalf, 8, 8}));
-  config.layers[2].reset();
+  set_groups(config, {"rotary", "rotary", "none", "rotary"}, [](const std::string& name) {
+    LayerGroup group;
+    if (name == "rotary") {
+      group.rotary = plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 128},
+                                  {PairOrder::kHalf, 8, 8});
+    }
+    return group;
+  });
   return config;
 }
 

@@ -51,10 +51,17 @@ int64_t PairMask::last_heard(DoubleDouble turns_per_token) const {
 }
 
 double QueryTemperature::at(int64_t i) const {
-  if (log_length <= 1) return factor;
-  const double growth =
-      std::log(static_cast<double>(i) + 1) / std::log(static_cast<double>(log_length));
-  return factor * std::max(1.0, growth);
+  double scale = factor;
+  if (log_length > 1) {
+    const double growth =
+        std::log(static_cast<double>(i) + 1) / std::log(static_cast<double>(log_length));
+    scale *= std::max(1.0, growth);
+  }
+  if (step_length > 0) {
+    const auto step = static_cast<double>((i + step_offset) / step_length);
+    scale *= 1 + step_scale * std::log1p(step);
+  }
+  return scale;
 }
 
 Rotary plain_rotary(const FrequencySource& source, const PairLayout& layout) {

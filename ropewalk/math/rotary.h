@@ -41,11 +41,20 @@ struct Visibility {
   }
 };
 
-// Multiplies the logits of row i: factor * max(1, ln(i + 1) / ln(trained_length)), the second where
-// log_length > 1.
+// Multiplies the logits of row i:
+//   factor
+//   * max(1, ln(i + 1) / ln(log_length))                         where log_length > 1
+//   * (1 + step_scale * ln(1 + floor((i + step_offset) / step_length)))   where step_length > 0
+// The second is bojone's and Qwen-1's log n, the third Llama-4's (offset 1) and Ministral-3's
+// (offset 0).
 struct QueryTemperature {
   double factor = 1;
   int64_t log_length = 0;  // 0: none
+  double step_scale = 0;
+  int64_t step_length = 0;  // 0: none
+  int64_t step_offset = 0;
+
+  bool operator==(const QueryTemperature&) const = default;
 
   double at(int64_t i) const;
 };

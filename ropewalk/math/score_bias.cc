@@ -71,6 +71,36 @@ void validate(const T5Buckets& buckets) {
   }
 }
 
+int64_t DebertaBuckets::bucket(int64_t relative_position) const {
+  const int64_t middle = n_buckets / 2;
+  const int64_t distance = std::abs(relative_position);
+  if (distance <= middle) return relative_position;
+
+  // Exact powers fall on whole numbers: what is left of rounding there is taken off.
+  constexpr double kRounding = 0x1p-90;
+  const DoubleDouble share = log(DoubleDouble(distance) / DoubleDouble(middle)) /
+                             log(DoubleDouble(max_distance - 1) / DoubleDouble(middle));
+  const DoubleDouble steps = -floor(-(share * DoubleDouble(middle - 1) - kRounding));
+  const int64_t bucket = static_cast<int64_t>(steps.hi) + middle;
+  return relative_position < 0 ? -bucket : bucket;
+}
+
+void validate(const DebertaBuckets& buckets) {
+  if (buckets.n_buckets < 4 || buckets.n_buckets % 2 != 0) {
+    throw Error("n_buckets", "must be even and at least 4", std::to_string(buckets.n_buckets));
+  }
+  if (buckets.max_distance <= buckets.n_buckets / 2 + 1) {
+    throw Error(
+        "max_distance",
+        "must be above " + std::to_string(buckets.n_buckets / 2 + 1) + ", half the buckets and one",
+        std::to_string(buckets.max_distance));
+  }
+}
+
+int64_t ClippedDistance::row(int64_t relative_position) const {
+  return std::clamp(relative_position, -limit, limit) + limit;
+}
+
 ScoreBias bucket_bias(const T5Buckets& buckets, std::vector<double> table, int64_t n_heads) {
   validate(buckets);
   if (std::ssize(table) != buckets.n_buckets * n_heads) {

@@ -48,6 +48,28 @@ struct T5Buckets {
 // Throws Error where a field breaks the bounds stated above.
 void validate(const T5Buckets& buckets);
 
+// DeBERTa's buckets of r = i - j: exact up to n_buckets / 2 = mid, then
+//   sign(r) * (ceil(ln(|r| / mid) / ln((max_distance - 1) / mid) * (mid - 1)) + mid)
+// Source: He et al. 2020, arXiv 2006.03654; the logarithm is that of DeBERTa-v2's code.
+struct DebertaBuckets {
+  int64_t n_buckets = 256;     // >= 4, even
+  int64_t max_distance = 512;  // > n_buckets / 2 + 1
+
+  // The boundaries are those of exact arithmetic.
+  int64_t bucket(int64_t relative_position) const;
+};
+
+// Throws Error where a field breaks the bounds stated above.
+void validate(const DebertaBuckets& buckets);
+
+// Row of a table of 2 * limit + 1 learned rows: clip(j - i, -limit, limit) + limit. Source: Shaw,
+// Uszkoreit, Vaswani 2018, arXiv 1803.02155.
+struct ClippedDistance {
+  int64_t limit = 16;  // >= 1
+
+  int64_t row(int64_t relative_position) const;
+};
+
 // table[bucket(j - i), head]. Throws Error where the buckets are invalid or the table has another
 // size.
 //   table  (n_buckets, n_heads)

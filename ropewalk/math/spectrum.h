@@ -16,6 +16,10 @@ struct Spectrum {
   std::vector<DoubleDouble>
       turns_per_token;  // (n_pairs), inv_freq / 2 pi; 0 for a pair that does not turn
 
+  // Which coordinate of a token's position turns each pair; (n_pairs), or empty for 0 throughout.
+  // The coordinates of text are all equal, so for text it does not matter.
+  std::vector<uint8_t> axis;
+
   // Multiplies cos and sin of rotated coordinates, so their logits by its square; coordinates that
   // pass through keep theirs.
   double amplitude = 1;

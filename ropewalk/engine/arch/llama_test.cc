@@ -28,9 +28,10 @@ ModelConfig small_config(PairOrder order) {
                   .ffn = kFfn,
                   .vocabulary = kVocabulary,
                   .norm_epsilon = 1e-3};
-  config.layers.assign(
-      kLayers, plain_rotary({.base = 10000.0, .frequency_dim = kRotary, .trained_length = 64},
-                            {order, kHeadDim, kRotary}));
+  set_single_group(
+      config, kLayers,
+      {.rotary = plain_rotary({.base = 10000.0, .frequency_dim = kRotary, .trained_length = 64},
+                              {order, kHeadDim, kRotary})});
   return config;
 }
 
