@@ -57,13 +57,25 @@ struct Translated {
   int64_t trained_length = 0;
 };
 
-std::string yarn_text(const json& resolved, const json& scaling) {
+// Where the file tells a multiplier of the softmax scale, it is DeepSeek's.
+std::string yarn_text(const json& resolved, const json& scaling, const json& variant) {
   if (!resolved.contains("factor")) return "rope";  // sliding layers of a YaRN model
   return "yarn" + field(resolved, "factor", "factor") + field(resolved, "beta_fast", "beta_fast") +
          field(resolved, "beta_slow", "beta_slow") + field(resolved, "truncate", "truncate") +
          field(resolved, "original_max_position_embeddings", "original") +
          field(scaling, "attention_factor", "attention_factor") +
-         field(scaling, "mscale", "mscale") + field(scaling, "mscale_all_dim", "mscale_all_dim");
+         field(scaling, "mscale", "mscale") + field(scaling, "mscale_all_dim", "mscale_all_dim") +
+         (variant.contains("softmax_scale_multiplier") ? ",mscale_logits=true" : "");
+}
+
+// k = int(partial_rotary_factor * head_dim // 2), the scaling in the layer type's own object where
+// there is one.
+std::string proportional_text(const json& golden, const json& scaling) {
+  const json layer_type = golden.at("layer_type");
+  const json& own = layer_type.is_string() ? scaling.at(layer_type.get<std::string>()) : scaling;
+  const double width = own.at("partial_rotary_factor").get<double>() *
+                       golden.at("resolved").at("head_dim").get<double>();
+  return "proportional,rotating=" + to_text(std::floor(width / 2)) + field(own, "factor", "factor");
 }
 
 Translated longrope_text(const json& golden, const json& variant, const json& scaling) {
@@ -74,7 +86,8 @@ Translated longrope_text(const json& golden, const json& variant, const json& sc
 }
 
 // The scheme string for a frequency case; empty where its rule is no scheme of this library.
-// "ntk_by_parts" of these files is an older formula of two ramps, not the scheme of that name.
+// "ntk_by_parts" of these files is the formula of two ramps, the scheme part_ntk. The length that
+// dynamic YaRN counts from is in no field of its file: Llama 2's 4096.
 Translated translate(const json& golden, const json& variant) {
   const std::string rule = golden.at("rule");
   const json& resolved = golden.at("resolved");
@@ -90,7 +103,7 @@ Translated translate(const json& golden, const json& variant) {
     return {"ntk_mixed" + field(variant, "scale", "factor") + field(variant, "mixed_b", "power")};
   }
   if (rule == "yarn" || rule == "yarn_mscale" || rule == "yarn_no_truncate") {
-    return {yarn_text(resolved, scaling)};
+    return {yarn_text(resolved, scaling, variant)};
   }
   if (rule == "llama3") {
     return {"llama3" + field(scaling, "factor", "factor") +
@@ -102,6 +115,16 @@ Translated translate(const json& golden, const json& variant) {
     return {"dynamic_ntk,block=all" + field(resolved, "factor", "factor"),
             resolved.at("max_position_embeddings").get<int64_t>()};
   }
+  if (rule == "ntk_vllm_fixed") return {"ntk_fixed" + field(variant, "scale", "factor")};
+  if (rule == "ntk_by_parts") {
+    return {"part_ntk" + field(variant, "scale", "factor") +
+            field(variant, "original_max", "original")};
+  }
+  if (rule == "qwen1_dynamic_ntk") {
+    return {"qwen_dynamic_ntk", golden.at("config").at("seq_length").get<int64_t>()};
+  }
+  if (rule == "dynamic_yarn") return {"dynamic_yarn", 4096};
+  if (rule == "proportional") return {proportional_text(golden, scaling)};
   return {};
 }
 
@@ -148,6 +171,20 @@ int64_t check_table(const Spectrum& spectrum, const json& table, bool keyed_by_p
   return checks;
 }
 
+// The multiplier of all logits: 1 where the file tells none.
+int64_t check_softmax_scale(const Spectrum& spectrum, const json& variant) {
+  if (!variant.contains("softmax_scale_multiplier")) {
+    EXPECT_EQ(spectrum.logit_multiplier, 1);
+    return 1;
+  }
+  EXPECT_LE(ulps(spectrum.logit_multiplier, decimal_of(variant.at("softmax_scale_multiplier"))),
+            1.0);
+  const double scale =
+      spectrum.logit_multiplier / std::sqrt(variant.at("qk_head_dim").get<double>());
+  EXPECT_LE(ulps(scale, decimal_of(variant.at("softmax_scale"))), 2.0);
+  return 2;
+}
+
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -185,6 +222,7 @@ TEST(GoldenGiven, FrequenciesAgreeWithTheirRule) {
         EXPECT_LE(ulps(inv_freq[pair], decimal_of(variant.at("inv_freq").at(pair))), 1.0) << pair;
       }
       EXPECT_LE(ulps(spectrum.amplitude, decimal_of(variant.at("attention_factor"))), 1.0);
+      checks += check_softmax_scale(spectrum, variant);
       checks += static_cast<int64_t>(inv_freq.size()) + 1 + check_table(spectrum, variant, true);
     }
     ++passed[golden.at("rule")];
@@ -198,7 +236,7 @@ TEST(GoldenGiven, FrequenciesAgreeWithTheirRule) {
               static_cast<long long>(checks));
   for (const std::string& rule : left) std::printf(" %s", rule.c_str());
   std::printf("\n");
-  EXPECT_GE(passed.size(), 13u);
+  EXPECT_EQ(passed.size(), 18u);
 }
 
 TEST(GoldenGiven, DistancesAreExact) {
@@ -255,16 +293,56 @@ TEST(GoldenGiven, SinksStandInsideTheKeptSet) {
   }
 }
 
-TEST(GoldenGiven, LogLengthScalesQueries) {
-  SKIP_WITHOUT_SHARED_FILES(shared);
-  const json golden = read_json(*shared / "golden/given/logn__rerope_4096.json");
-  const Rotary rotary = apply_scheme(
-      "logn", declared_rotary(10000, 8, 8, golden.at("training_length").get<int64_t>()));
-  for (size_t k = 0; k < golden.at("position").size(); ++k) {
-    EXPECT_LE(ulps(rotary.temperature.at(golden.at("position").at(k).get<int64_t>()),
-                   decimal_of(golden.at("scale").at(k))),
-              2.0);
+// A position-dependent scale: its scheme, and what it multiplies the logits of row i by in a
+// sequence of i + 1 tokens.
+struct ScaleCase {
+  std::string scheme;
+  const char* index;    // the field that lists positions or lengths
+  int64_t index_of_i0;  // its value for the first token
+};
+
+ScaleCase scale_case(const json& golden) {
+  const std::string rule = golden.at("rule");
+  const char* const original = "original_max_position_embeddings";
+  if (rule == "attn_temperature_llama4") {
+    return {"step_temperature,offset=1" + field(golden, "attn_scale", "scale") +
+                field(golden, "floor_scale", "length"),
+            "positions", 0};
   }
+  if (rule == "attn_temperature_ministral3") {
+    return {"step_temperature" + field(golden, "llama_4_scaling_beta", "scale") +
+                field(golden, original, "length"),
+            "positions", 0};
+  }
+  if (rule == "dca_softmax_scale") {
+    return {"length_temperature" + field(golden, original, "original"), "seq_len", 1};
+  }
+  if (rule == "logn_clip") return {"logn", "position", 0};
+  if (rule == "logn_qwen1") return {"logn", "key_length", 1};
+  return {};
+}
+
+TEST(GoldenGiven, ScalesAgreeWithTheirRule) {
+  SKIP_WITHOUT_SHARED_FILES(shared);
+  std::map<std::string, int> values;
+  for (const auto& path : files_of(*shared / "golden/given")) {
+    const json golden = read_json(path);
+    if (golden.at("kind") != "scale") continue;
+    const ScaleCase scale = scale_case(golden);
+    SCOPED_TRACE(golden.at("id").get<std::string>() + ": " + scale.scheme);
+    ASSERT_FALSE(scale.scheme.empty());
+    const int64_t trained = golden.value("training_length", golden.value("seq_length", 4096));
+    const Rotary rotary = apply_scheme(scale.scheme, declared_rotary(10000, 8, 8, trained));
+    const json& indices = golden.at(scale.index);
+    for (size_t k = 0; k < indices.size(); ++k) {
+      const int64_t i = indices.at(k).get<int64_t>() - scale.index_of_i0;
+      const double got = rotary.temperature.at(i) * rotary.spectrum.at(i + 1).logit_multiplier;
+      EXPECT_LE(ulps(got, decimal_of(golden.at("scale").at(k))), 2.0) << i;
+      ++values[golden.at("rule")];
+    }
+  }
+  for (const auto& [rule, count] : values) std::printf("  %-28s %3d values\n", rule.c_str(), count);
+  EXPECT_EQ(values.size(), 5u);
 }
 
 // Positions up to 2^40 - 1, from formulas evaluated at 60 digits.

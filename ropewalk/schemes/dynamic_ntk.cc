@@ -11,9 +11,7 @@ namespace {
 Rotary build(const SchemeParams& p, Rotary declared) {
   dynamic_ntk_spectrum(p, declared, 1);  // refuses a model that it does not fit
   const auto at = [p, declared](int64_t n) { return dynamic_ntk_spectrum(p, declared, n); };
-  const int64_t block = p.integer("block");
-  declared.spectrum = block == kUnbounded ? SpectrumRule(SpectrumRule::Length::kSequence, at)
-                                          : SpectrumRule(SpectrumRule::Length::kBlock, at, block);
+  declared.spectrum = per_block(p, at);
   return declared;
 }
 
@@ -34,12 +32,7 @@ SchemeInfo dynamic_ntk_scheme() {
                   .fallback = "1",
                   .least = 1,
                   .help = "how steeply the base grows past the trained length"},
-                 {.name = "block",
-                  .type = ParamType::kIntegerOrAll,
-                  .fallback = "64",
-                  .least = 1,
-                  .unit = "rows",
-                  .help = "rows that share one base; all: the base of the whole sequence"}},
+                 block_param("64")},
       .build = build,
       .candidates = candidates,
       .depends_on_length = true,

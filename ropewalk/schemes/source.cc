@@ -1,6 +1,8 @@
 #include "ropewalk/schemes/source.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace ropewalk {
 
@@ -10,6 +12,7 @@ Spectrum spectrum_with_base(const Rotary& declared, DoubleDouble base) {
   for (size_t pair = 0; pair < own.turns_per_token.size(); ++pair) {
     if (own.turns_per_token[pair] == 0.0) spectrum.turns_per_token[pair] = 0.0;
   }
+  spectrum.axis = own.axis;
   return spectrum;
 }
 
@@ -29,6 +32,25 @@ Spectrum dynamic_ntk_spectrum(const SchemeParams& params, const Rotary& declared
   const DoubleDouble trained = trained_length(params, declared);
   const DoubleDouble scale = max(1, factor * DoubleDouble(n) / trained - (factor - 1));
   return spectrum_with_base(declared, ntk_base(params, declared.source, scale));
+}
+
+void stop_pairs_from(int64_t first, Spectrum& spectrum) {
+  std::fill(spectrum.turns_per_token.begin() + first, spectrum.turns_per_token.end(), 0.0);
+}
+
+SpectrumRule per_block(const SchemeParams& params, SpectrumRule::Function at) {
+  const int64_t block = params.integer("block");
+  return block == kUnbounded ? SpectrumRule(SpectrumRule::Length::kSequence, std::move(at))
+                             : SpectrumRule(SpectrumRule::Length::kBlock, std::move(at), block);
+}
+
+ParamInfo block_param(const std::string& fallback) {
+  return {.name = "block",
+          .type = ParamType::kIntegerOrAll,
+          .fallback = fallback,
+          .least = 1,
+          .unit = "rows",
+          .help = "rows that share one spectrum; all: that of the whole sequence"};
 }
 
 int64_t trained_length(const SchemeParams& params, const Rotary& declared) {

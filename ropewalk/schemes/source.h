@@ -3,6 +3,7 @@
 #define ROPEWALK_SCHEMES_SOURCE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "ropewalk/math/rotary.h"
 #include "ropewalk/schemes/registry.h"
@@ -10,7 +11,8 @@
 namespace ropewalk {
 
 // The model's pairs under `base`, unscaled: plain RoPE where `base` is source.base. Pairs that the
-// model leaves unturned (proportional RoPE) stay so. Amplitude and logit multiplier are 1.
+// model leaves unturned (proportional RoPE) stay so, and so does the axis of each. Amplitude and
+// logit multiplier are 1.
 Spectrum spectrum_with_base(const Rotary& declared, DoubleDouble base);
 Spectrum plain_spectrum(const Rotary& declared);
 
@@ -24,6 +26,16 @@ DoubleDouble ntk_base(const SchemeParams& params, const FrequencySource& source,
 // length: the base itself while n <= L. Source: emozilla 2023, "Dynamically scaled RoPE", as in
 // Hugging Face transformers ("dynamic"). Throws Error where L is unknown or d <= 2.
 Spectrum dynamic_ntk_spectrum(const SchemeParams& params, const Rotary& declared, int64_t n);
+
+// Pairs `first` ... stand still: they tell nothing of positions, as if they were not rotated.
+void stop_pairs_from(int64_t first, Spectrum& spectrum);
+
+// A spectrum by the end of the row's block, `at` its function of that length, where the parameter
+// `block` gives rows per block; by the whole sequence where it is "all".
+SpectrumRule per_block(const SchemeParams& params, SpectrumRule::Function at);
+
+// The parameter `block` of per_block().
+ParamInfo block_param(const std::string& fallback);
 
 // The declared trained length; throws Error where the model does not tell one.
 int64_t trained_length(const SchemeParams& params, const Rotary& declared);

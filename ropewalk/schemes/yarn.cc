@@ -5,46 +5,18 @@
 // Everyone's code, after jquesnelle/yarn, runs it in the pair's index between two whole numbers
 // (ramp=index). On a head of few pairs they differ much.
 #include "ropewalk/schemes/by_parts.h"
+#include "ropewalk/schemes/index_ramp.h"
 #include "ropewalk/schemes/registry.h"
 #include "ropewalk/schemes/source.h"
 
 namespace ropewalk {
 namespace {
 
-// The (fractional) index of the pair that makes `turns` turns over `length` tokens.
-DoubleDouble index_of_turns(const FrequencySource& source, DoubleDouble turns,
-                            DoubleDouble length) {
-  return DoubleDouble(source.frequency_dim) * log(length / (kTwoPi * turns)) /
-         (2 * log(source.base));
+// The coefficient of the magnitude as the decimal that it is written as: 0.1 is a tenth, not the
+// double next to it.
+DoubleDouble coefficient(const SchemeParams& p) {
+  return from_decimal(to_text(static_cast<double>(p.number("coefficient"))));
 }
-
-// The ramp of Hugging Face transformers: 0 keeps a pair, 1 slows it. Its upper end is held to
-// d - 1, not to the last pair, and ends that meet are kept 0.001 apart.
-Spectrum by_index(const SchemeParams& p, const Rotary& declared) {
-  const FrequencySource& source = declared.source;
-  const DoubleDouble length = original_length(p, declared);
-  DoubleDouble low = index_of_turns(source, p.number("beta_fast"), length);
-  DoubleDouble high = index_of_turns(source, p.number("beta_slow"), length);
-  if (p.choice("truncate") == "true") {
-    low = floor(low);
-    high = ceil(high);
-  }
-  low = max(low, 0);
-  high = min(high, DoubleDouble(source.frequency_dim - 1));
-  if (low == high) high += DoubleDouble(1) / 1000;
-
-  Spectrum spectrum = plain_spectrum(declared);
-  DoubleDouble index = 0;
-  for (DoubleDouble& turns : spectrum.turns_per_token) {
-    const DoubleDouble slow = clamp((index - low) / (high - low), 0, 1);
-    turns = turns / p.number("factor") * slow + turns * (1 - slow);
-    index += 1;
-  }
-  return spectrum;
-}
-
-// 0.1 k ln(s) + 1; the factor on queries and keys that the paper fitted on Llama with k = 1.
-DoubleDouble magnitude(DoubleDouble factor, DoubleDouble k) { return k * log(factor) / 10 + 1; }
 
 // As Hugging Face transformers decides it; 0 there means "not given".
 DoubleDouble amplitude(const SchemeParams& p) {
@@ -52,21 +24,39 @@ DoubleDouble amplitude(const SchemeParams& p) {
   const DoubleDouble factor = p.number("factor");
   const DoubleDouble mscale = p.number("mscale");
   const DoubleDouble mscale_all_dim = p.number("mscale_all_dim");
-  if (mscale == 0 || mscale_all_dim == 0) return magnitude(factor, 1);
-  return magnitude(factor, mscale) / magnitude(factor, mscale_all_dim);
+  if (mscale == 0 || mscale_all_dim == 0) return yarn_magnitude(factor, 1, coefficient(p));
+  return yarn_magnitude(factor, mscale, coefficient(p)) /
+         yarn_magnitude(factor, mscale_all_dim, coefficient(p));
+}
+
+// DeepSeek's: its code multiplies the softmax scale by the square of the magnitude that the
+// amplitude was divided by, and so all logits, those of unrotated coordinates too. 1 where
+// mscale_all_dim is 0.
+DoubleDouble logit_multiplier(const SchemeParams& p) {
+  if (p.choice("mscale_logits") == "false") return 1;
+  const DoubleDouble m =
+      yarn_magnitude(p.number("factor"), p.number("mscale_all_dim"), coefficient(p));
+  return m * m;
+}
+
+Spectrum by_index(const SchemeParams& p, const Rotary& declared) {
+  const IndexRamp ramp =
+      index_ramp(p, declared.source, p.number("beta_fast"), p.number("beta_slow"),
+                 original_length(p, declared), p.choice("truncate") == "true");
+  return slowed_along(ramp, p.number("factor"), plain_spectrum(declared));
 }
 
 Rotary build(const SchemeParams& p, Rotary declared) {
   if (p.number("beta_slow") > p.number("beta_fast")) {
     p.refuse("beta_slow", "must be at most beta_fast");
   }
-  if (declared.source.base <= 1) p.refuse("", "needs a model with base > 1");
   Spectrum spectrum =
       p.choice("ramp") == "index"
           ? by_index(p, declared)
           : by_parts(plain_spectrum(declared), p.number("factor"), original_length(p, declared),
                      p.number("beta_slow"), p.number("beta_fast"));
   spectrum.amplitude = static_cast<double>(amplitude(p));
+  spectrum.logit_multiplier = static_cast<double>(logit_multiplier(p));
   declared.spectrum = SpectrumRule(spectrum);
   return declared;
 }
@@ -83,8 +73,8 @@ SchemeInfo yarn_scheme() {
       .name = "yarn",
       .kind = PartKind::kSpectrum,
       .formula =
-          "(1 - g) inv_freq / s + g inv_freq, g by index or as in ntk_by_parts; amplitude 0.1 "
-          "ln(s) + 1",
+          "(1 - g) inv_freq / s + g inv_freq, g by index or as in ntk_by_parts; amplitude c ln(s) "
+          "+ 1",
       .source = "Peng et al. 2023, arXiv 2309.00071",
       .params = {factor_param("s, how many times slower pairs of few turns turn"),
                  {.name = "ramp",
@@ -112,15 +102,26 @@ SchemeInfo yarn_scheme() {
                  {.name = "attention_factor",
                   .least = 1e-6,
                   .most = 1e6,
-                  .help = "the amplitude itself, instead of 0.1 ln(s) + 1"},
+                  .help = "the amplitude itself, instead of c ln(s) + 1"},
                  {.name = "mscale",
                   .fallback = "0",
                   .least = 0,
-                  .help = "amplitude of this k over that of mscale_all_dim, 0.1 k ln(s) + 1 each"},
+                  .help = "magnitude of this k over that of mscale_all_dim, c k ln(s) + 1 each"},
                  {.name = "mscale_all_dim",
                   .fallback = "0",
                   .least = 0,
                   .help = "see mscale; the pair counts where neither is 0"},
+                 {.name = "mscale_logits",
+                  .type = ParamType::kChoice,
+                  .fallback = "false",
+                  .choices = {"true", "false"},
+                  .help = "whether every logit is multiplied by the square of the magnitude with k "
+                          "= mscale_all_dim (DeepSeek, Kimi: true)"},
+                 {.name = "coefficient",
+                  .fallback = "0.1",
+                  .least = 0,
+                  .most = 1e6,
+                  .help = "c of the magnitudes c k ln(s) + 1 (TeleChat3: 0.07)"},
                  original_param()},
       .build = build,
       .candidates = candidates};

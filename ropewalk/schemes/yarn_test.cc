@@ -45,6 +45,32 @@ TEST(Yarn, AmplitudeGrowsWithTheFactor) {
   EXPECT_NEAR(amplitude("yarn,factor=8,mscale=0.5"), of_8, 1e-15);
 }
 
+// DeepSeek-V3: factor 40, both scales 1.
+TEST(Yarn, MultipliesEveryLogitWhereToldTo) {
+  const Spectrum told =
+      under("yarn,factor=40,mscale=1,mscale_all_dim=1,mscale_logits=true").spectrum.at(1);
+  EXPECT_EQ(told.amplitude, 1);
+  EXPECT_NEAR(told.logit_multiplier, std::pow(0.1 * std::log(40.0) + 1, 2), 1e-15);
+  const auto multiplier = [](const std::string& text) {
+    return under(text).spectrum.at(1).logit_multiplier;
+  };
+  EXPECT_EQ(multiplier("yarn,factor=40,mscale=1,mscale_all_dim=1"), 1);
+  EXPECT_EQ(multiplier("yarn,factor=40,mscale_logits=true"), 1);
+  EXPECT_NEAR(multiplier("yarn,factor=40,mscale_all_dim=0.707,mscale_logits=true"),
+              std::pow(0.0707 * std::log(40.0) + 1, 2), 1e-15);
+}
+
+TEST(Yarn, CoefficientIsTheDecimalThatIsWritten) {
+  const auto amplitude = [](const std::string& text) {
+    return under(text).spectrum.at(1).amplitude;
+  };
+  EXPECT_EQ(amplitude("yarn,factor=8,coefficient=0.1"), amplitude("yarn,factor=8"));
+  EXPECT_NEAR(amplitude("yarn,factor=8,coefficient=0.07"), 0.07 * std::log(8.0) + 1, 1e-15);
+  EXPECT_EQ(amplitude("yarn,factor=8,coefficient=0"), 1);
+  EXPECT_NEAR(amplitude("yarn,factor=8,coefficient=0.07,mscale=2,mscale_all_dim=1"),
+              (0.14 * std::log(8.0) + 1) / (0.07 * std::log(8.0) + 1), 1e-15);
+}
+
 TEST(Yarn, RefusesEndsThatCross) {
   EXPECT_THROW(under("yarn,factor=8,beta_fast=1,beta_slow=2"), Error);
   EXPECT_NO_THROW(under("yarn,factor=8,beta_fast=1,beta_slow=1"));
