@@ -24,6 +24,7 @@ Spectrum modified(Spectrum spectrum, const FrequencyDeclaration& declaration) {
     spectrum.divisors.assign(declaration.divisors.begin(), declaration.divisors.end());
   }
   spectrum.amplitude *= declaration.amplitude;
+  spectrum.axis = declaration.axis;
   return spectrum;
 }
 
@@ -33,7 +34,7 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
                     const FrequencyDeclaration& declaration) {
   validate(layout);
   Rotary rotary = apply_scheme(declaration.scheme, plain_rotary(source, layout));
-  if (is_plain_scheme(declaration)) return rotary;
+  if (is_plain_scheme(declaration) && declaration.axis.empty()) return rotary;
   const SpectrumRule rule = rotary.spectrum;
   rotary.spectrum =
       rule.length() == SpectrumRule::Length::kFixed

@@ -2,6 +2,7 @@
 #ifndef ROPEWALK_CONFIG_DECLARED_ROTARY_H_
 #define ROPEWALK_CONFIG_DECLARED_ROTARY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct FrequencyDeclaration {
   std::string scheme = "rope";
   std::vector<double> divisors;  // of the scheme's frequencies, each > 0; (n_pairs), or empty
   double amplitude = 1;          // multiplies the scheme's amplitude, > 0
+  std::vector<uint8_t> axis;     // Spectrum::axis; (n_pairs), or empty. No part of a scheme
 };
 
 // Throws Error where source, layout and scheme do not fit.
