@@ -107,4 +107,16 @@ std::vector<uint8_t> greedy_axes(std::span<const int64_t> sections, bool time_la
   return axes;
 }
 
+std::vector<CosSin> cos_sin_of_pairs(const Spectrum& spectrum,
+                                     std::span<const int64_t> coordinates) {
+  std::vector<CosSin> table;
+  table.reserve(spectrum.turns_per_token.size());
+  for (size_t pair = 0; pair < spectrum.turns_per_token.size(); ++pair) {
+    const size_t axis = spectrum.axis.empty() ? 0 : spectrum.axis[pair];
+    assert(axis < coordinates.size());
+    table.push_back(cos_sin_at(DoubleDouble(coordinates[axis]), spectrum.turns_per_token[pair]));
+  }
+  return table;
+}
+
 }  // namespace ropewalk

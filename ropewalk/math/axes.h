@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "ropewalk/math/spectrum.h"
+#include "ropewalk/math/turns.h"
+
 namespace ropewalk {
 
 // Coordinates of models that see time, height and width. Text has the same number in each.
@@ -16,7 +19,7 @@ inline constexpr uint8_t kHeightAxis = 1;
 inline constexpr uint8_t kWidthAxis = 2;
 inline constexpr uint8_t kExtraAxis = 3;  // ggml's fourth, which llama.cpp fills with 0
 
-// All functions below: `sections` counts pairs by axis and is as check_sections() lets it through;
+// The functions of sections: `sections` counts pairs by axis and is as check_sections() lets it through;
 // they return (n_pairs), n_pairs the sum of the sections.
 
 // Throws Error unless there are `least` to `most` sections (kWrongLength), none is negative
@@ -55,6 +58,12 @@ std::vector<uint8_t> ernie_axes(const std::string& place, std::span<const int64_
 // Interleaved M-RoPE of openPangu. Source: vLLM, mrope_interleaved.py.
 //   sections  (2) or (3)
 std::vector<uint8_t> greedy_axes(std::span<const int64_t> sections, bool time_last);
+
+// cos and sin of every pair for a token that stands at `coordinates`; error as of cos_sin_at().
+//   coordinates  by axis, at least as many as spectrum.axis names
+//   returns      (n_pairs), without the amplitude
+std::vector<CosSin> cos_sin_of_pairs(const Spectrum& spectrum,
+                                     std::span<const int64_t> coordinates);
 
 }  // namespace ropewalk
 

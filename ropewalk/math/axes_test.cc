@@ -80,5 +80,26 @@ TEST(AxesTest, SectionsAreChecked) {
   expect_refusal({INT64_MAX, INT64_MAX, 2}, FaultKind::kSumMismatch, "s[0]");
 }
 
+TEST(AxesTest, EachPairTurnsByItsOwnCoordinate) {
+  Spectrum spectrum = rope_spectrum(10000, 16, 8);
+  spectrum.axis = interleaved_axes(Sections{4, 2, 2});
+  const std::vector<int64_t> coordinates = {3, 700, 110000};
+  const std::vector<CosSin> table = cos_sin_of_pairs(spectrum, coordinates);
+  ASSERT_EQ(table.size(), 8u);
+  for (size_t pair = 0; pair < table.size(); ++pair) {
+    const CosSin alone =
+        cos_sin_at(DoubleDouble(coordinates[spectrum.axis[pair]]), spectrum.turns_per_token[pair]);
+    EXPECT_EQ(table[pair].cos, alone.cos);
+    EXPECT_EQ(table[pair].sin, alone.sin);
+  }
+}
+
+TEST(AxesTest, OneAxisNeedsOneCoordinate) {
+  const Spectrum spectrum = rope_spectrum(10000, 4, 2);
+  const std::vector<int64_t> coordinates = {5};
+  EXPECT_EQ(cos_sin_of_pairs(spectrum, coordinates)[1].sin,
+            cos_sin_at(DoubleDouble(5), spectrum.turns_per_token[1]).sin);
+}
+
 }  // namespace
 }  // namespace ropewalk

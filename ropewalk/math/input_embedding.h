@@ -10,17 +10,19 @@
 
 namespace ropewalk {
 
-// dim 8, frequencies 0 to 3, s for sin and c for cos:
-//   kInterleaved   s0 c0 s1 c1 s2 c2 s3 c3   base^(-2k/dim)        Vaswani et al. 2017, arXiv
-//   1706.03762 kConcatenated  s0 s1 s2 s3 c0 c1 c2 c3   base^(-2k/dim)        RoFormer, Marian, XLM
-//   kTensor2Tensor s0 s1 s2 s3 c0 c1 c2 c3   base^(-k/(dim/2 - 1)) M2M-100, fairseq, Whisper: other
-//   frequencies
+// How a row is laid out; dim 8 and dim 5, frequencies 0 to 3, s for sin, c for cos, - for 0:
+//   kInterleaved    s0 c0 s1 c1 s2 c2 s3 c3   s0 c0 s1 c1 s2   base^(-2k/dim)
+//   kConcatenated   s0 s1 s2 s3 c0 c1 c2 c3   s0 s1 s2 c0 c1   base^(-2k/dim)
+//   kTensor2Tensor  s0 s1 s2 s3 c0 c1 c2 c3   s0 s1 c0 c1 -    base^(-k/(floor(dim/2) - 1))
+// The first is of Vaswani et al. 2017, arXiv 1706.03762; the second of RoFormer, Marian and XLM;
+// the third, with its other frequencies, of M2M-100, fairseq and Whisper.
 enum class SinusoidOrder { kInterleaved, kConcatenated, kTensor2Tensor };
 
 // The sinusoidal table, row by row; it has no end.
 class SinusoidalEmbedding {
  public:
-  //   dim     even, >= 2; >= 4 for kTensor2Tensor
+  //   dim     >= 1; >= 2 for kTensor2Tensor, whose one frequency then is 1
+  //   base    > 0
   //   offset  added to every position (fairseq: padding index + 1)
   //   Throws Error.
   SinusoidalEmbedding(SinusoidOrder order, int64_t dim, double base = 10000, int64_t offset = 0);
@@ -28,15 +30,23 @@ class SinusoidalEmbedding {
   int64_t dim() const { return dim_; }
 
   // Each value within 2 ulps, or 2^-62 where it is near zero: see cos_sin_at().
-  //   out  (dim)
+  //   position  any, negative ones included
+  //   out       (dim)
   void row(int64_t position, std::span<double> out) const;
 
  private:
   SinusoidOrder order_;
   int64_t dim_;
   int64_t offset_;
-  std::vector<DoubleDouble> turns_per_token_;  // (dim / 2)
+  std::vector<DoubleDouble> turns_per_token_;  // (frequencies)
 };
+
+// Position of each token of a padded row: how many tokens before it are no padding; -1 for padding.
+// With the offset of a LearnedEmbedding this is OPT's row, and with offset padding index + 1 that of
+// RoBERTa and fairseq: padding then reads row offset - 1.
+//   is_token  (n_tokens), 0 for padding, 1 for a token
+//   returns   (n_tokens)
+std::vector<int64_t> positions_of_tokens(std::span<const uint8_t> is_token);
 
 // A learned table. Position p is row p + offset (BERT, GPT-2: 0; OPT: 2; RoBERTa: padding index +
 // 1).
@@ -56,6 +66,24 @@ class LearnedEmbedding {
   std::vector<float> table_;
   int64_t dim_;
   int64_t offset_;
+};
+
+// A learned row for each token type ("segment": BERT's sentence A and B), added like a position's.
+class SegmentEmbedding {
+ public:
+  //   table  (n_types, dim), n_types >= 1. Throws Error where it is no whole number of rows.
+  SegmentEmbedding(std::vector<float> table, int64_t dim);
+
+  int64_t dim() const { return dim_; }
+  int64_t n_types() const { return static_cast<int64_t>(table_.size()) / dim_; }
+
+  // Throws Error where there is no such type.
+  //   out  (dim)
+  void row(int64_t type, std::span<double> out) const;
+
+ private:
+  std::vector<float> table_;
+  int64_t dim_;
 };
 
 }  // namespace ropewalk
