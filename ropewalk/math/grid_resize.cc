@@ -20,9 +20,9 @@ Between between(int64_t index, int64_t from, int64_t to, Corners corners) {
   if (corners == Corners::kAligned) {
     if (to > 1) point = static_cast<double>(index * (from - 1)) / static_cast<double>(to - 1);
   } else {
-    point = (static_cast<double>(index) + 0.5) * static_cast<double>(from) /
-                static_cast<double>(to) -
-            0.5;
+    point =
+        (static_cast<double>(index) + 0.5) * static_cast<double>(from) / static_cast<double>(to) -
+        0.5;
   }
   point = std::clamp(point, 0.0, static_cast<double>(from - 1));
   const auto low = static_cast<int64_t>(std::floor(point));

@@ -26,8 +26,7 @@ TEST(GridResizeTest, TheTwoConventions) {
 
 TEST(GridResizeTest, EachColumnOfARowApart) {
   const std::vector<double> table = {0, 10, 2, 30, 4, 50, 6, 70};
-  EXPECT_EQ(resized_table(table, {2, 2}, {1, 1}, 2, Corners::kEdges),
-            (std::vector<double>{3, 40}));
+  EXPECT_EQ(resized_table(table, {2, 2}, {1, 1}, 2, Corners::kEdges), (std::vector<double>{3, 40}));
   EXPECT_EQ(resized_table(table, {2, 2}, {1, 1}, 2, Corners::kAligned),
             (std::vector<double>{0, 10}));
 }

@@ -76,8 +76,7 @@ TEST(DebertaBucketsTest, ExactThenLogarithmic) {
   EXPECT_EQ(buckets.bucket(512), 256);
   for (int64_t r = 129; r < 2000; ++r) {
     EXPECT_EQ(buckets.bucket(-r), -buckets.bucket(r));
-    const double step =
-        std::log(static_cast<double>(r) / 128) / std::log(511.0 / 128) * 127;
+    const double step = std::log(static_cast<double>(r) / 128) / std::log(511.0 / 128) * 127;
     if (std::abs(step - std::round(step)) < 1e-9) continue;
     EXPECT_EQ(buckets.bucket(r), 128 + static_cast<int64_t>(std::ceil(step))) << r;
   }

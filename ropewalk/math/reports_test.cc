@@ -121,8 +121,8 @@ TEST(Reports, NRP10_CornersStayOnlyWhereTheyAreAligned) {
 TEST(Reports, NRP11_NarrowTables) {
   expect_near(sinusoid(SinusoidOrder::kInterleaved, 3, 1), {0.841471, 0.540302, 0.002154}, 5e-7);
   expect_near(sinusoid(SinusoidOrder::kInterleaved, 1, 1), {0.841471}, 5e-7);
-  for (const auto order : {SinusoidOrder::kInterleaved, SinusoidOrder::kConcatenated,
-                           SinusoidOrder::kTensor2Tensor}) {
+  for (const auto order :
+       {SinusoidOrder::kInterleaved, SinusoidOrder::kConcatenated, SinusoidOrder::kTensor2Tensor}) {
     expect_near(sinusoid(order, 2, 1), {0.841471, 0.540302}, 5e-7);
     EXPECT_THROW(SinusoidalEmbedding(order, 0), Error);
   }

@@ -114,8 +114,7 @@ VisionRotary qwen_vision(int64_t head_dim, double base) {
 VisionRotary pixtral_vision(int64_t head_dim, double base) {
   require_quarters(head_dim);
   require_positive("base", base);
-  const std::vector<DoubleDouble> turns =
-      turns_of(rope_inv_freq(base, head_dim, head_dim / 2));
+  const std::vector<DoubleDouble> turns = turns_of(rope_inv_freq(base, head_dim, head_dim / 2));
   VisionRotary rotary;
   rotary.layout = {PairOrder::kHalf, head_dim, head_dim};
   for (const uint8_t axis : {kHeightAxis, kWidthAxis}) {

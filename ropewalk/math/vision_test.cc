@@ -35,14 +35,9 @@ TEST(PatchOrderTest, RowByRow) {
 }
 
 TEST(PatchOrderTest, WindowByWindow) {
-  EXPECT_EQ(merge_order({2, 4}, 2), (std::vector<PatchCell>{{0, 0},
-                                                            {0, 1},
-                                                            {1, 0},
-                                                            {1, 1},
-                                                            {0, 2},
-                                                            {0, 3},
-                                                            {1, 2},
-                                                            {1, 3}}));
+  EXPECT_EQ(
+      merge_order({2, 4}, 2),
+      (std::vector<PatchCell>{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}}));
   EXPECT_THROW(merge_order({3, 4}, 2), Error);
   EXPECT_THROW(merge_order({4, 4}, 0), Error);
 }
@@ -82,8 +77,8 @@ TEST(VisionTest, PixelRunsFromEdgeToEdge) {
 }
 
 TEST(VisionTest, CosinesAreOfTheAngles) {
-  for (const VisionRotary& rotary : {qwen_vision(8), pixtral_vision(8), llama4_vision(8),
-                                     dinov3_vision(8), pixel_vision(8)}) {
+  for (const VisionRotary& rotary :
+       {qwen_vision(8), pixtral_vision(8), llama4_vision(8), dinov3_vision(8), pixel_vision(8)}) {
     const auto angles = radians(rotary, {5, 2});
     const auto table = rotary.cos_sin(kGrid, {5, 2});
     for (size_t pair = 0; pair < angles.size(); ++pair) {

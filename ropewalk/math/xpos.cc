@@ -9,7 +9,8 @@ namespace {
 
 std::vector<double> powers(const Xpos& xpos, DoubleDouble power) {
   std::vector<double> scales;
-  for (const DoubleDouble zeta : xpos.zeta()) scales.push_back(static_cast<double>(pow(zeta, power)));
+  for (const DoubleDouble zeta : xpos.zeta())
+    scales.push_back(static_cast<double>(pow(zeta, power)));
   return scales;
 }
 
