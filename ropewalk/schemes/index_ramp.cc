@@ -1,16 +1,12 @@
 #include "ropewalk/schemes/index_ramp.h"
 
 namespace ropewalk {
-namespace {
 
-// The (fractional) index of the pair that makes `turns` turns over `length` tokens.
 DoubleDouble index_of_turns(const FrequencySource& source, DoubleDouble turns,
                             DoubleDouble length) {
   return DoubleDouble(source.frequency_dim) * log(length / (kTwoPi * turns)) /
          (2 * log(source.base));
 }
-
-}  // namespace
 
 IndexRamp index_ramp(const SchemeParams& params, const FrequencySource& source, DoubleDouble fast,
                      DoubleDouble slow, DoubleDouble length, bool truncate) {

@@ -20,6 +20,9 @@ struct IndexRamp {
   }
 };
 
+// The (fractional) index of the pair that makes `turns` turns over `length` tokens; base > 1.
+DoubleDouble index_of_turns(const FrequencySource& source, DoubleDouble turns, DoubleDouble length);
+
 // The ramp from the pair that makes `fast` turns over `length` tokens to the one that makes `slow`;
 // both are fractions, rounded outwards where `truncate`. As Hugging Face transformers has it: ends
 // held to 0 and to d - 1, which is not the last pair, and kept 0.001 apart where they meet. Throws
