@@ -1,11 +1,12 @@
 #include "ropewalk/schemes/index_ramp.h"
 
+#include "ropewalk/math/reach.h"
+
 namespace ropewalk {
 
 DoubleDouble index_of_turns(const FrequencySource& source, DoubleDouble turns,
                             DoubleDouble length) {
-  return DoubleDouble(source.frequency_dim) * log(length / (kTwoPi * turns)) /
-         (2 * log(source.base));
+  return pair_of_turns(source.base, source.frequency_dim, turns, length);
 }
 
 IndexRamp index_ramp(const SchemeParams& params, const FrequencySource& source, DoubleDouble fast,
