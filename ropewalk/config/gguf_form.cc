@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/config/portability.h"
+#include "ropewalk/config/engine_table.h"
 #include "ropewalk/config/spectrum_form.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/schemes/source.h"
@@ -38,7 +38,9 @@ class Planner {
     for (const ParsedPart& part : parsed_.parts) refuse_unsayable(part);
     const Spectrum wanted = wanted_spectrum(target);
     form_.freq_base = static_cast<float>(static_cast<double>(rotary_.source.base));
-    if (!say_by_base(wanted) && !say_linear(wanted) && !say_yarn(wanted)) say_divisors(wanted);
+    const bool plain_logits = wanted.logit_multiplier == 1;
+    if (plain_logits && (say_by_base(wanted) || say_linear(wanted))) return form_;
+    if (!say_yarn(wanted)) say_divisors(wanted);
     return form_;
   }
 
@@ -114,25 +116,39 @@ bool Planner::say_linear(const Spectrum& wanted) {
   return true;
 }
 
-// llama.cpp's own ramp: by index, from 32 turns to 1, between whole indices.
+// What the yarn keys make llama.cpp compute under this architecture is the table's to say.
 bool Planner::say_yarn(const Spectrum& wanted) {
   const ParsedPart& part = parsed_.parts.front();
   if (part.scheme->name != "yarn") return false;
-  const double factor = static_cast<double>(part.params.number("factor"));
-  const int64_t original = original_length(part.params, rotary_);
-  const Spectrum engine =
-      apply_scheme("yarn,factor=" + to_text(factor) + ",original=" + std::to_string(original),
-                   rotary_)
-          .spectrum.at(1);
+  const ParsedPart read = parse_scheme(llama_cpp_yarn(part, declared_.architecture)).parts.front();
+  const Spectrum engine = apply_scheme(read.text, rotary_).spectrum.at(1);
   if (!same_frequencies(engine, wanted)) return false;
+  if (engine.logit_multiplier != wanted.logit_multiplier) return false;
   const double ratio = wanted.amplitude / engine.amplitude;
   say("yarn", std::abs(ratio - 1) <= kRounding ? 1 : ratio);
-  form_.factor = static_cast<float>(factor);
-  form_.original_length = original;
+  const auto number = [&](const std::string& name) {
+    return static_cast<float>(read.params.number(name));
+  };
+  const LlamaCppLoads loads = llama_cpp_loads(declared_.architecture);
+  form_.factor = number("factor");
+  form_.original_length = original_length(part.params, rotary_);
+  if (loads.yarn_betas) {
+    form_.beta_fast = number("beta_fast");
+    form_.beta_slow = number("beta_slow");
+  }
+  if (loads.yarn_log_multiplier && number("mscale_all_dim") != 0) {
+    form_.log_multiplier = number("mscale_all_dim") * loads.log_multiplier_unit;
+  }
   return true;
 }
 
 void Planner::say_divisors(const Spectrum& wanted) {
+  if (wanted.logit_multiplier != 1) {
+    throw Error(place(parsed_.parts.front()),
+                "must leave logits as they are: only yarn's keys multiply all of them, where they "
+                "are read",
+                to_text(wanted.logit_multiplier));
+  }
   if (!llama_cpp_loads_rope_freqs(declared_.architecture)) {
     throw Error(place(parsed_.parts.front()),
                 "must be sayable in keys, or the architecture one for which llama.cpp loads " +

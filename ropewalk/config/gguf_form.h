@@ -22,7 +22,11 @@ struct GgufForm {
   std::optional<float> factor;     // nothing: the key goes
   std::optional<float> amplitude;  // rope.scaling.attn_factor; nothing: the key goes
   int64_t original_length = 0;     // L
-  std::vector<float> divisors;     // rope_freqs.weight, (n_pairs); empty: the tensor goes
+  // rope.scaling.yarn_*, where the architecture reads them; nothing: the key goes.
+  std::optional<float> beta_fast;
+  std::optional<float> beta_slow;
+  std::optional<float> log_multiplier;
+  std::vector<float> divisors;  // rope_freqs.weight, (n_pairs); empty: the tensor goes
 };
 
 // The first of: plain keys, linear, yarn, and divisors of the frequencies, that is equal to the

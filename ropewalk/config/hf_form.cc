@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/engine_table.h"
 #include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/spectrum_form.h"
@@ -87,6 +88,11 @@ void Planner::say() {
                 "must be what some engine computes: " + to_string(engine_) + " has no such rule");
   }
   const Spectrum wanted = target_.spectrum.at(1);
+  if (wanted.logit_multiplier != 1) {
+    throw Error(place(part()),
+                "must leave logits as they are: no type has a key for a multiplier of all",
+                to_text(wanted.logit_multiplier));
+  }
   const std::optional<double> base = plain_base(rotary_, wanted);
   if (base && wanted.amplitude == 1) {
     form_.how = *base == form_.base ? "no rope_scaling" : "rope_theta";
@@ -174,11 +180,9 @@ void Planner::say_longrope() {
 void Planner::say_lists(const std::vector<double>& longer, const std::vector<double>& shorter,
                         double amplitude) {
   const PairLayout& layout = rotary_.layout;
-  const bool half = layout.order == PairOrder::kHalf || is_permuted_;
-  if (is_vllm() && (!half || layout.rotary_dim != layout.head_dim)) {
+  if (is_vllm() && !is_permuted_ && !vllm_takes_lists(layout)) {
     throw Error(place(part()),
-                "must be sayable without lists: vLLM takes longrope for whole heads in halves only",
-                "rotary_dim " + std::to_string(layout.rotary_dim));
+                "must be sayable without lists: vLLM takes longrope for pairs in halves only");
   }
   start_block("longrope");
   Json& block = form_.block;

@@ -1,9 +1,7 @@
 #include "ropewalk/config/portability.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/engine_views.h"
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/hf_form.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -11,49 +9,18 @@
 namespace ropewalk {
 namespace {
 
-struct EngineName {
-  TargetEngine engine;
-  std::string_view name;
-};
-
-constexpr EngineName kEngines[] = {{TargetEngine::kLlamaCpp, "llama.cpp"},
-                                   {TargetEngine::kVllm, "vllm"},
-                                   {TargetEngine::kTransformers, "transformers"}};
-
-// Source: llama.cpp of September 2026, src/models: those that create the tensor and hand it to the
-// rotation. pangu-embedded, llada and falcon-h1 create it and rotate without it.
-constexpr std::string_view kLoadsRopeFreqs[] = {
-    "apertus", "arcee",   "deci",        "exaone",        "exaone-moe", "exaone4",
-    "gemma4",  "granite", "granite_swa", "granitehybrid", "granitemoe", "llama",
-    "llama4",  "minicpm", "mistral3",    "nanbeige",      "step35"};
-
-// general.architecture of a converted model_type, where the two differ.
-struct ConvertedName {
-  std::string_view model_type;
-  std::string_view architecture;
-};
-
-constexpr ConvertedName kConvertedNames[] = {
-    {"mistral", "llama"}, {"mixtral", "llama"}, {"qwen3_moe", "qwen3moe"}};
+// Why the engine does not compute what the file declares; empty where it does.
+std::string parts_from_file(const ModelConfig& declared, TargetEngine engine) {
+  const ModelFormat format =
+      engine == TargetEngine::kLlamaCpp ? ModelFormat::kGguf : ModelFormat::kHuggingFace;
+  for (const EngineView& view : engine_views(declared, format, engine)) {
+    if (view.rule.is_note || !view.rule.versions.empty()) continue;
+    return view.says + ": " + to_string(engine) + " takes " + view.takes;
+  }
+  return {};
+}
 
 }  // namespace
-
-std::string to_string(TargetEngine engine) {
-  return std::string(std::ranges::find(kEngines, engine, &EngineName::engine)->name);
-}
-
-TargetEngine parse_target_engine(const std::string& name) {
-  const auto* const found = std::ranges::find(kEngines, name, &EngineName::name);
-  if (found != std::end(kEngines)) return found->engine;
-  throw Error("engine", "must be llama.cpp, vllm or transformers", name);
-}
-
-bool llama_cpp_loads_rope_freqs(std::string_view architecture) {
-  const auto* const converted =
-      std::ranges::find(kConvertedNames, architecture, &ConvertedName::model_type);
-  if (converted != std::end(kConvertedNames)) architecture = converted->architecture;
-  return std::ranges::find(kLoadsRopeFreqs, architecture) != std::end(kLoadsRopeFreqs);
-}
 
 Portability judge_portability(const ModelConfig& declared, const std::string& scheme,
                               TargetEngine engine) {
@@ -61,6 +28,10 @@ Portability judge_portability(const ModelConfig& declared, const std::string& sc
   const ParsedScheme parsed = parse_scheme(scheme);
   for (const LayerGroup& group : declared.groups) {
     if (group.rotary) apply_scheme(parsed, *group.rotary);
+  }
+  if (parsed.is_declared()) {
+    const std::string why_not = parts_from_file(declared, engine);
+    if (!why_not.empty()) return {.why_not = why_not};
   }
   try {
     if (engine == TargetEngine::kLlamaCpp) {

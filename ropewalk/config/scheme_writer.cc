@@ -28,13 +28,9 @@ const std::string kFrequencyTensors[] = {kRopeFreqsTensor, "rope_factors_long.we
                                          "rope_factors_short.weight"};
 
 // Keys of a scaling, by suffix, that no written scheme needs.
-constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear",
-                                              "rope.scaling.alpha",
+constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear", "rope.scaling.alpha",
                                               "rope.scaling.yarn_ext_factor",
-                                              "rope.scaling.yarn_attn_factor",
-                                              "rope.scaling.yarn_beta_fast",
-                                              "rope.scaling.yarn_beta_slow",
-                                              "rope.scaling.yarn_log_multiplier"};
+                                              "rope.scaling.yarn_attn_factor"};
 
 ByteSink into(AtomicFile& file) {
   return [&file](std::span<const std::byte> bytes) { file.write(bytes); };
@@ -60,6 +56,9 @@ class EditPlanner {
     set_or_remove("rope.scaling.factor", form.factor);
     set_original(form.original_length);
     set_or_remove("rope.scaling.attn_factor", form.amplitude);
+    set_or_remove("rope.scaling.yarn_beta_fast", form.beta_fast);
+    set_or_remove("rope.scaling.yarn_beta_slow", form.beta_slow);
+    set_or_remove("rope.scaling.yarn_log_multiplier", form.log_multiplier);
     for (const std::string_view suffix : kReplacedKeys) set_or_remove(suffix, std::nullopt);
     for (const std::string& tensor : kFrequencyTensors) {
       edits_.vectors.push_back(

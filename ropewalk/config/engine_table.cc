@@ -1,0 +1,165 @@
+// Sources: llama.cpp of September 2026, src/models (tensors and keys that are loaded, and whether
+// the rotation is handed them) and conversion/ (names); vLLM of August 2026, layers/rotary_embedding;
+// transformers 5.24, integrations/ggml.py.
+#include "ropewalk/config/engine_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+struct EngineName {
+  TargetEngine engine;
+  std::string_view name;
+};
+
+constexpr EngineName kEngines[] = {{TargetEngine::kLlamaCpp, "llama.cpp"},
+                                   {TargetEngine::kVllm, "vllm"},
+                                   {TargetEngine::kTransformers, "transformers"}};
+
+struct ConvertedName {
+  std::string_view model_type;
+  std::string_view architecture;
+};
+
+// Where the two differ by more than nothing.
+constexpr ConvertedName kConvertedNames[] = {{"cohere", "command-r"},
+                                             {"deepseek_v2", "deepseek2"},
+                                             {"deepseek_v3", "deepseek2"},
+                                             {"deepseek_v32", "deepseek32"},
+                                             {"gemma3_text", "gemma3"},
+                                             {"gemma3n_text", "gemma3n"},
+                                             {"gemma4_text", "gemma4"},
+                                             {"glm4_moe", "glm4moe"},
+                                             {"glm_moe_dsa", "glm-dsa"},
+                                             {"gpt_neox", "gptneox"},
+                                             {"gpt_oss", "gpt-oss"},
+                                             {"granitemoehybrid", "granitehybrid"},
+                                             {"granitemoeshared", "granitemoe"},
+                                             {"hunyuan_v1_dense", "hunyuan-dense"},
+                                             {"hunyuan_v1_moe", "hunyuan-moe"},
+                                             {"kimi_k2", "deepseek2"},
+                                             {"kimi_k25", "deepseek2"},
+                                             {"mimo_v2_flash", "mimo2"},
+                                             {"minimax_m2", "minimax-m2"},
+                                             {"ministral3", "mistral3"},
+                                             {"mistral", "llama"},
+                                             {"mixtral", "llama"},
+                                             {"modernbert", "modern-bert"},
+                                             {"nemotron-nas", "deci"},
+                                             {"nomic_bert", "nomic-bert"},
+                                             {"olmo3", "olmo2"},
+                                             {"phi", "phi2"},
+                                             {"phi-msft", "phi2"},
+                                             {"phi3_v", "phi3"},
+                                             {"qwen2_5_vl", "qwen2vl"},
+                                             {"qwen2_moe", "qwen2moe"},
+                                             {"qwen2_vl", "qwen2vl"},
+                                             {"qwen3_5", "qwen35"},
+                                             {"qwen3_5_moe", "qwen35moe"},
+                                             {"qwen3_moe", "qwen3moe"},
+                                             {"qwen3_next", "qwen3next"},
+                                             {"qwen3_vl", "qwen3vl"},
+                                             {"qwen3_vl_moe", "qwen3vlmoe"},
+                                             {"voxtral", "llama"}};
+
+struct LoadsRow {
+  std::string_view architecture;
+  LlamaCppLoads loads;
+};
+
+// Architectures that read none of it are left out. cogvlm, falcon-h1, llada, pangu-embedded and
+// refact create rope_freqs.weight and rotate without it.
+constexpr LoadsRow kLlamaCppLoads[] = {
+    {"apertus", {.rope_freqs = true, .factor_lists = true}},
+    {"arcee", {.rope_freqs = true}},
+    {"deci", {.rope_freqs = true, .factor_lists = true}},
+    {"deepseek2", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
+    {"deepseek32", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
+    {"exaone", {.rope_freqs = true}},
+    {"exaone-moe", {.rope_freqs = true}},
+    {"exaone4", {.rope_freqs = true}},
+    {"gemma4", {.rope_freqs = true}},
+    {"granite", {.rope_freqs = true, .factor_lists = true}},
+    {"granite_swa", {.rope_freqs = true, .factor_lists = true}},
+    {"granitehybrid", {.rope_freqs = true}},
+    {"granitemoe", {.rope_freqs = true, .factor_lists = true}},
+    {"grok", {.yarn_betas = true}},
+    {"llama", {.rope_freqs = true, .factor_lists = true}},
+    {"llama-embed", {.rope_freqs = true, .factor_lists = true}},
+    {"llama4", {.rope_freqs = true}},
+    {"minicpm", {.rope_freqs = true, .factor_lists = true}},
+    {"minicpm3", {.factor_lists = true}},
+    {"mistral3",
+     {.rope_freqs = true, .factor_lists = true, .yarn_betas = true, .yarn_log_multiplier = true}},
+    {"mistral4", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
+    {"nanbeige", {.rope_freqs = true}},
+    {"phi3", {.factor_lists = true}},
+    {"phimoe", {.factor_lists = true}},
+    {"step35", {.rope_freqs = true, .factor_lists = true}}};
+
+constexpr std::string_view kReadByTransformers[] = {
+    "bloom", "deci",     "falcon",   "gemma2",     "gemma3",   "gemma4",   "gpt-oss", "gpt2",
+    "lfm2",  "llama",    "mamba",    "minimax-m2", "nemotron", "phi3",     "qwen2",   "qwen2moe",
+    "qwen3", "qwen3moe", "stablelm", "starcoder2", "t5",       "t5encoder"};
+
+}  // namespace
+
+std::string to_string(TargetEngine engine) {
+  return std::string(std::ranges::find(kEngines, engine, &EngineName::engine)->name);
+}
+
+TargetEngine parse_target_engine(const std::string& name) {
+  const auto* const found = std::ranges::find(kEngines, name, &EngineName::name);
+  if (found != std::end(kEngines)) return found->engine;
+  throw Error("engine", "must be llama.cpp, vllm or transformers", name);
+}
+
+std::string_view llama_cpp_architecture(std::string_view model_type) {
+  const auto* const found =
+      std::ranges::find(kConvertedNames, model_type, &ConvertedName::model_type);
+  return found == std::end(kConvertedNames) ? model_type : found->architecture;
+}
+
+LlamaCppLoads llama_cpp_loads(std::string_view architecture) {
+  const auto* const found = std::ranges::find(kLlamaCppLoads, llama_cpp_architecture(architecture),
+                                              &LoadsRow::architecture);
+  return found == std::end(kLlamaCppLoads) ? LlamaCppLoads{} : found->loads;
+}
+
+bool llama_cpp_loads_rope_freqs(std::string_view architecture) {
+  return llama_cpp_loads(architecture).rope_freqs;
+}
+
+std::string llama_cpp_yarn(const ParsedPart& yarn, std::string_view architecture) {
+  const LlamaCppLoads loads = llama_cpp_loads(architecture);
+  const SchemeParams& params = yarn.params;
+  const auto number = [&](const std::string& name) {
+    return "," + name + "=" + to_text(static_cast<double>(params.number(name)));
+  };
+  std::string scheme = "yarn" + number("factor");
+  if (params.has("original")) {
+    scheme += ",original=" + std::to_string(params.integer("original"));
+  }
+  if (loads.yarn_betas) scheme += number("beta_fast") + number("beta_slow");
+  const DoubleDouble all_dim = params.number("mscale_all_dim");
+  if (loads.yarn_log_multiplier && all_dim != 0) {
+    // It takes mscale to be 1, and to be mscale_all_dim in DeepSeek-V2's architecture.
+    const bool ratio_is_one = llama_cpp_architecture(architecture) == "deepseek2";
+    scheme += ",mscale=" + (ratio_is_one ? to_text(static_cast<double>(all_dim)) : "1");
+    scheme += number("mscale_all_dim");
+    scheme += ",mscale_logits=" + params.choice("mscale_logits");
+  }
+  return scheme;
+}
+
+bool vllm_takes_lists(const PairLayout& layout) { return layout.order == PairOrder::kHalf; }
+
+bool transformers_reads_gguf(std::string_view architecture) {
+  return std::ranges::find(kReadByTransformers, architecture) != std::end(kReadByTransformers);
+}
+
+}  // namespace ropewalk
