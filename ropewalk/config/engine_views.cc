@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ropewalk/base/half.h"
+#include "ropewalk/math/alibi.h"
 #include "ropewalk/math/axes.h"
 #include "ropewalk/schemes/param_value.h"
 
@@ -389,14 +389,14 @@ MaybeReading alibi_slopes_rounded(const Layers& layers) {
   for (const PositionMechanism& mechanism : layers.config().mechanisms) {
     const auto* const alibi = std::get_if<AlibiBias>(&mechanism);
     if (alibi == nullptr) continue;
+    const std::vector<double> rounded = bfloat16_slopes(alibi->slopes);
     double worst = 0;
-    for (const double slope : alibi->slopes) {
-      const double rounded = to_float(to_bf16(static_cast<float>(slope)));
-      worst = std::max(worst, std::abs(rounded / slope - 1));
+    for (size_t head = 0; head < rounded.size(); ++head) {
+      worst = std::max(worst, std::abs(rounded[head] / alibi->slopes[head] - 1));
     }
     if (worst == 0) return {};
     return Reading{"ALiBi slopes 2^(-8 k / n)",
-                   "slopes rounded to bfloat16, off by up to " + to_text(worst) +
+                   "slopes rounded to bfloat16, off by up to " + short_number(worst) +
                        " of their size; the weights were trained so",
                    {}};
   }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "ropewalk/config/portability.h"
+#include "ropewalk/math/alibi.h"
 #include "ropewalk/schemes/param_value.h"
 
 namespace ropewalk {
