@@ -49,21 +49,19 @@ class Model {
   }
   ModelConfig& config() { return config_; }
 
-  std::vector<EngineView> views(TargetEngine engine,
-                                ModelFormat format = ModelFormat::kHuggingFace,
+  std::vector<EngineView> views(TargetEngine engine, ModelFormat format = ModelFormat::kHuggingFace,
                                 int64_t context = 0) const {
     return engine_views(config_, format, engine, context);
   }
   // The one view of the rule; one with number 0 where there is none.
-  EngineView view(int number, TargetEngine engine,
-                  ModelFormat format = ModelFormat::kHuggingFace, int64_t context = 0) const {
+  EngineView view(int number, TargetEngine engine, ModelFormat format = ModelFormat::kHuggingFace,
+                  int64_t context = 0) const {
     for (const EngineView& view : views(engine, format, context)) {
       if (view.rule.number == number) return view;
     }
     return {};
   }
-  bool has(int number, TargetEngine engine,
-           ModelFormat format = ModelFormat::kHuggingFace) const {
+  bool has(int number, TargetEngine engine, ModelFormat format = ModelFormat::kHuggingFace) const {
     return view(number, engine, format).rule.number == number;
   }
 
@@ -123,8 +121,7 @@ TEST(EngineViews, Row3AnExplicitAmplitude) {
   }
   EXPECT_FALSE(model.has(3, kTransformers));
   // The same number said aloud makes no difference.
-  EXPECT_FALSE(
-      Model("llama", "yarn,factor=64,attention_factor=" + to_text(usual)).has(3, kVllm));
+  EXPECT_FALSE(Model("llama", "yarn,factor=64,attention_factor=" + to_text(usual)).has(3, kVllm));
   Model theirs("llama", "yarn,factor=64,attention_factor=1.5");
   theirs.field("attention_factor", "1.5", "rope_scaling.attn_factor");
   EXPECT_FALSE(theirs.has(3, kVllm));
@@ -268,8 +265,8 @@ TEST(EngineViews, Row14TheFactorOfProportional) {
 }
 
 TEST(EngineViews, Row15TypesThatDiffer) {
-  const Error fault = Error("config.json: rope_scaling.rope_type", "must agree with type")
-                          .of(FaultKind::kConflict);
+  const Error fault =
+      Error("config.json: rope_scaling.rope_type", "must agree with type").of(FaultKind::kConflict);
   EXPECT_EQ(engine_views_of(fault).size(), 3u);
   EXPECT_THAT(engine_views_of(Error("config.json: rope_theta", "must be above 1")), IsEmpty());
 }
@@ -302,8 +299,8 @@ TEST(EngineViews, Row18BlocksByLayerType) {
   model.config().groups.clear();
   model.add("full_attention", "yarn,factor=4").add("sliding_attention", "linear,factor=2");
   for (LayerGroup& group : model.config().groups) {
-    group.fields = {{"base", "10000", Provenance::kFile,
-                     "rope_parameters." + group.name + ".rope_theta"}};
+    group.fields = {
+        {"base", "10000", Provenance::kFile, "rope_parameters." + group.name + ".rope_theta"}};
   }
   EXPECT_TRUE(model.has(18, kTransformers));
   EXPECT_EQ(model.view(18, kLlamaCpp).group, 1u);
@@ -376,8 +373,9 @@ TEST(Portability, OfWhatAFileDeclaresGoesByTheEngine) {
 }
 
 TEST(EngineGap, IsOneLine) {
-  EXPECT_EQ(to_text(EngineGap{.spectrum = {.first_pair = 9, .largest_ratio = 9.2, .worst_pair = 19}}),
-            "pairs from 9 on turn otherwise, by up to 9.2 times at pair 19");
+  EXPECT_EQ(
+      to_text(EngineGap{.spectrum = {.first_pair = 9, .largest_ratio = 9.2, .worst_pair = 19}}),
+      "pairs from 9 on turn otherwise, by up to 9.2 times at pair 19");
   EXPECT_EQ(to_text(EngineGap{.amplitude_ratio = 1.25}), "amplitude 1.25 times the file's");
 }
 
