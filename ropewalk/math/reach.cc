@@ -136,13 +136,17 @@ std::vector<DoubleDouble> geometric_turns(double base, int64_t frequency_dim) {
   return turns;
 }
 
-// Whether the sum is negative next to where it was under a base a little smaller.
-bool fails_near(std::span<const DoubleDouble> turns, int64_t suspect, int64_t length) {
-  constexpr int64_t kNear = 2;
+// Whether any m < length has a negative sum, the last ones first: there most bases fail that do.
+bool fails_below(std::span<const DoubleDouble> turns, int64_t length) {
+  CosineSums sums(turns);
   const double error = error_of_cosine_sum(static_cast<int64_t>(turns.size()));
-  const int64_t last = std::min(suspect + kNear, length - 1);
-  for (int64_t m = std::max<int64_t>(suspect - kNear, 0); m <= last; ++m) {
-    if (cosine_sum(turns, m) < -error) return true;
+  for (int64_t end = length; end > 0; end -= CosineSums::kBlock) {
+    const int64_t first = std::max<int64_t>(end - CosineSums::kBlock, 0);
+    const std::span<const double> block = sums.block(first).first(end - first);
+    for (size_t k = 0; k < block.size(); ++k) {
+      if (block[k] >= sums.error()) continue;
+      if (cosine_sum(turns, first + k) < -error) return true;
+    }
   }
   return false;
 }
@@ -251,13 +255,8 @@ bool base_is_feasible(DoubleDouble base, int64_t frequency_dim, int64_t length) 
 
 std::optional<double> smallest_feasible_base(int64_t frequency_dim, int64_t length) {
   constexpr double kMost = 1e15;
-  int64_t suspect = 0;
   for (double base = 200; base < kMost; base *= 1.002) {
-    const std::vector<DoubleDouble> turns = geometric_turns(base, frequency_dim);
-    if (fails_near(turns, suspect, length)) continue;
-    const std::optional<int64_t> first = first_below(turns, 0, length);
-    if (!first) return base;
-    suspect = *first;
+    if (!fails_below(geometric_turns(base, frequency_dim), length)) return base;
   }
   return std::nullopt;
 }
