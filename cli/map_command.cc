@@ -105,7 +105,8 @@ void run(const Options& options) {
                                .frequency_dim = options.rotary_dim,
                                .trained_length = options.trained > 0 ? options.trained : options.n};
   const PairLayout layout{.head_dim = options.rotary_dim, .rotary_dim = options.rotary_dim};
-  const Rotary rotary = apply_scheme(options.scheme, plain_rotary(source, layout));
+  const Rotary rotary =
+      at_length(apply_scheme(options.scheme, plain_rotary(source, layout)), options.n);
   const Spectrum spectrum = rotary.spectrum.at(options.n);
   constexpr int64_t kMostRows = int64_t{1} << 24;
   if (options.json && options.n > kMostRows) {

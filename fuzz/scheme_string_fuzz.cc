@@ -53,11 +53,15 @@ void evaluate(const Rotary& rotary) {
     for (const double inv_freq : spectrum.inv_freq()) require(std::isfinite(inv_freq));
   }
   for (const int64_t i : {int64_t{0}, int64_t{1}, int64_t{63}, kTokens - 1, int64_t{1} << 40}) {
-    require(std::isfinite(static_cast<double>(rotary.distance.at(i, 0))));
-    require(std::isfinite(static_cast<double>(rotary.distance.at(i, i))));
+    const DistanceMap map = rotary.distance.for_length(i + 1);
+    for (int64_t pair = 0; pair < rotary.layout.n_pairs(); ++pair) {
+      require(std::isfinite(static_cast<double>(map.at(i, 0, pair))));
+      require(std::isfinite(static_cast<double>(map.at(i, i, pair))));
+    }
     require(std::isfinite(rotary.temperature.at(i)));
   }
-  const RotationPlan plan = plan_rotation(rotary, rotary.spectrum.at(kTokens), kTokens);
+  const RotationPlan plan =
+      plan_rotation(at_length(rotary, kTokens), rotary.spectrum.at(kTokens), kTokens);
   for (const int64_t i : {int64_t{0}, int64_t{1}, int64_t{63}, kTokens - 1})
     check_plan(rotary, plan, i);
 }

@@ -15,16 +15,20 @@ bool same(const Spectrum& a, const Spectrum& b) {
          a.logit_multiplier == b.logit_multiplier;
 }
 
-// The first row of one scheme that sees another spectrum at the new length.
-int64_t first_stale_row(const SpectrumRule& rule, int64_t before, int64_t after) {
+// The first row of one scheme that sees another spectrum, or other distances, at the new length.
+int64_t first_stale_row(const Rotary& rotary, int64_t before, int64_t after) {
+  const SpectrumRule& rule = rotary.spectrum;
   int64_t candidate = before;
   if (rule.length() == SpectrumRule::Length::kSequence) candidate = 0;
   if (rule.length() == SpectrumRule::Length::kBlock)
     candidate = before / rule.block() * rule.block();
   if (candidate >= before) return before;
-  const Spectrum old_one = rule.at(rule.length_for_row(candidate, before));
-  const Spectrum new_one = rule.at(rule.length_for_row(candidate, after));
-  return same(old_one, new_one) ? before : candidate;
+  const int64_t old_length = rule.length_for_row(candidate, before);
+  const int64_t new_length = rule.length_for_row(candidate, after);
+  const DistanceMap& map = rotary.distance;
+  const bool same_distances =
+      !map.depends_on_length() || map.for_length(old_length) == map.for_length(new_length);
+  return same_distances && same(rule.at(old_length), rule.at(new_length)) ? before : candidate;
 }
 
 // One pair that stands still: every key looks the same from everywhere.
@@ -95,7 +99,7 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
 int64_t first_stale_row(const Positions& positions, int64_t before, int64_t after) {
   int64_t first = before;
   for (const Rotary& rotary : positions.schemes)
-    first = std::min(first, first_stale_row(rotary.spectrum, before, after));
+    first = std::min(first, first_stale_row(rotary, before, after));
   return first;
 }
 

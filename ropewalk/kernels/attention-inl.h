@@ -98,13 +98,19 @@ class BlockAttention {
     const int64_t j0 = tile * kTile;
     bool seen = false;
     const RotationPlan& plan = rotations_.plan();
-    if (plan.by_distance) {
+    const auto go_by_distance = [&](const auto& keys_of) {
       Intervals keys;
-      if (clip(j0, keys, [&](int64_t i) { return plan.keys_by_distance(i); })) {
-        score_by_distance(tile, keys);
-        merge(keys, scratch_.scores.data(), seen);
-        seen = true;
-      }
+      if (!clip(j0, keys, keys_of)) return;
+      float* scores = seen ? scratch_.part.data() : scratch_.scores.data();
+      score_by_distance(tile, keys, scores);
+      merge(keys, scores, seen);
+      seen = true;
+    };
+    if (plan.by_distance) {
+      go_by_distance([&](int64_t i) { return plan.keys_by_distance(i); });
+    }
+    if (plan.sinks_by_distance) {
+      go_by_distance([&](int64_t i) { return plan.sinks_by_distance_of(i); });
     }
     for (size_t b = 0; b < plan.branches.size(); ++b) {
       const PlanBranch& branch = plan.branches[b];
@@ -211,7 +217,7 @@ class BlockAttention {
 
   // The general path: for each pair A cos + B sin, A = q0 k0 + q1 k1, B = q0 k1 - q1 k0, angles
   // read by distance.
-  void score_by_distance(int64_t tile, const Intervals& keys) {
+  void score_by_distance(int64_t tile, const Intervals& keys, float* scores) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const PairLayout& layout = rotations_.layout();
@@ -224,7 +230,7 @@ class BlockAttention {
       const int64_t entry =
           Rotations::kDistanceMargin + n_distances - 1 - (first_ + r % tokens_) + j0;
       const float* query = scratch_.query.data() + r * head_dim_;
-      float* out = scratch_.scores.data() + r * kTile;
+      float* out = scores + r * kTile;
       for (int64_t k = 0; k < kTile; k += lanes) {
         FloatVec sum = hn::Zero(tag);
         for (int64_t pair = 0; pair < layout.n_pairs(); ++pair) {

@@ -2,6 +2,8 @@
 
 #include <cassert>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "ropewalk/math/turns.h"
 
@@ -15,8 +17,9 @@ constexpr int64_t kRowMultiple = 16;
 // pair multiplies the link of its pair, but for the divisors of a file, which divide. Rounding
 // errors so pile up along the chain as they do there. A spectrum that came as a list has no chain:
 // position times inv_freq, as transformers does.
-void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positions,
-                  int64_t first_row, RotationTable& table) {
+void fill_float32(const Spectrum& spectrum, std::span<const int64_t> pairs,
+                  std::span<const DoubleDouble> positions, int64_t first_row,
+                  RotationTable& table) {
   const auto amplitude = static_cast<float>(spectrum.amplitude);
   const bool chained = spectrum.base > 0;
   const double exponent = chained ? -2.0 / static_cast<double>(spectrum.frequency_dim) : 0;
@@ -26,15 +29,20 @@ void fill_float32(const Spectrum& spectrum, std::span<const DoubleDouble> positi
   std::vector<float> theta;  // (count), of plain RoPE at the pair in hand
   theta.reserve(positions.size());
   for (const DoubleDouble position : positions) theta.push_back(static_cast<float>(position));
-  for (int64_t c = 0; c < spectrum.n_pairs(); ++c) {
-    const double plain = chained ? std::pow(spectrum.base, exponent * static_cast<double>(c)) : 1.0;
-    const float divisor = spectrum.divisors.empty() ? 1.0F : spectrum.divisors[c];
-    const auto change = static_cast<float>(inv_freq[c] * divisor / plain);
+  int64_t link_at = 0;  // the pair that theta is of
+  for (int64_t c = 0; c < std::ssize(pairs); ++c) {
+    const int64_t pair = pairs[c];
+    for (; link_at < pair; ++link_at) {
+      for (float& angle : theta) angle *= link;
+    }
+    const double plain =
+        chained ? std::pow(spectrum.base, exponent * static_cast<double>(pair)) : 1.0;
+    const float divisor = spectrum.divisors.empty() ? 1.0F : spectrum.divisors[pair];
+    const auto change = static_cast<float>(inv_freq[pair] * divisor / plain);
     for (size_t r = 0; r < positions.size(); ++r) {
       const float angle = theta[r] / divisor * change;
       table.cos[c * table.stride + first_row + r] = std::cos(angle) * amplitude;
       table.sin[c * table.stride + first_row + r] = std::sin(angle) * amplitude;
-      theta[r] *= link;
     }
   }
 }
@@ -58,13 +66,22 @@ void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int
 void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
                         std::span<const DoubleDouble> positions, int64_t first_row,
                         RotationTable& table) {
-  assert(table.n_pairs == spectrum.n_pairs());
+  std::vector<int64_t> pairs(static_cast<size_t>(spectrum.n_pairs()));
+  std::iota(pairs.begin(), pairs.end(), int64_t{0});
+  fill_rotation_rows(spectrum, pairs, mode, positions, first_row, table);
+}
+
+void fill_rotation_rows(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
+                        std::span<const DoubleDouble> positions, int64_t first_row,
+                        RotationTable& table) {
+  assert(table.n_pairs == std::ssize(pairs));
   assert(first_row + static_cast<int64_t>(positions.size()) <= table.n_rows);
-  if (mode == AngleMode::kFloat32) return fill_float32(spectrum, positions, first_row, table);
+  if (mode == AngleMode::kFloat32)
+    return fill_float32(spectrum, pairs, positions, first_row, table);
 #pragma omp parallel for schedule(static)
-  for (int64_t c = 0; c < spectrum.n_pairs(); ++c) {
+  for (int64_t c = 0; c < std::ssize(pairs); ++c) {
     for (size_t r = 0; r < positions.size(); ++r) {
-      const DoubleDouble turns = fraction_of_turn(positions[r], spectrum.turns_per_token[c]);
+      const DoubleDouble turns = fraction_of_turn(positions[r], spectrum.turns_per_token[pairs[c]]);
       fill_rotation_entry(turns, spectrum.amplitude, c, first_row + static_cast<int64_t>(r), table);
     }
   }

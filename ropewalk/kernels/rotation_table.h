@@ -16,8 +16,8 @@ enum class AngleMode {
              // (transformers multiplies once): for comparing with such engines only
 };
 
-// Pair-major: row `r` of pair `c` lies at c * stride + r. Entries are amplitude * cos and amplitude
-// * sin.
+// Pair-major: row `r` of the table's pair `c` lies at c * stride + r. Entries are amplitude * cos
+// and amplitude * sin.
 struct RotationTable {
   int64_t n_pairs = 0;
   int64_t n_rows = 0;
@@ -37,6 +37,12 @@ struct RotationTable {
 //   table      has the spectrum's pairs and rows up to first_row + count
 // kExact: |entry - exact| <= 1 float ulp wherever the entry is above 2^-38 in size.
 void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
+                        std::span<const DoubleDouble> positions, int64_t first_row,
+                        RotationTable& table);
+
+// The same for some pairs only.
+//   pairs  of the spectrum, rising: pair c of the table is pairs[c]
+void fill_rotation_rows(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
                         std::span<const DoubleDouble> positions, int64_t first_row,
                         RotationTable& table);
 

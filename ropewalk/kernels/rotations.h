@@ -26,7 +26,8 @@ struct HeardPair {
 // the keys up to them.
 class Rotations {
  public:
-  //   rotary           with a spectrum rule that gives all these rows one length, or Length::kToken
+  //   rotary           with a spectrum rule that gives all these rows one length, which a distance
+  //                    map that depends on it sees too; or Length::kToken, and no such map
   //   sequence_length  tokens of the whole sequence, >= first_row + n_rows
   Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows,
             AngleMode mode);
@@ -47,6 +48,9 @@ class Rotations {
   // order; amplitude squared is in it.
   const RotationTable& by_distance() const { return by_distance_; }
   static constexpr int64_t kDistanceMargin = 64;
+
+  // What all tables take.
+  int64_t table_bytes() const;
 
  private:
   class Builder;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -31,9 +32,18 @@ void check_branches(const std::vector<Branch>& branches) {
   }
 }
 
-bool shifts_only(const PositionMap& map) {
-  return map.slope == 1.0 && map.group == 1 && map.period == kUnbounded &&
-         map.limit == std::numeric_limits<double>::infinity();
+bool shifts_only(const PositionMap& map) { return map == PositionMap{.offset = map.offset}; }
+
+bool is_plain(const PositionMap& query, const PositionMap& key) {
+  return shifts_only(query) && shifts_only(key) && query.offset == key.offset;
+}
+
+// s of the table: see PositionMap.
+int64_t stepped(const std::vector<PositionStep>& steps, int64_t position) {
+  const auto next = std::ranges::upper_bound(steps, position, {}, &PositionStep::first);
+  if (next == steps.begin()) return 0;
+  const PositionStep& step = *std::prev(next);
+  return step.value + (position - step.first) / step.group;
 }
 
 // f(d) = value + slope * (d - first) for first <= d < last.
@@ -48,8 +58,23 @@ Branch straight_line(int64_t first, int64_t last, DoubleDouble value, DoubleDoub
 
 DoubleDouble PositionMap::operator()(int64_t position) const {
   assert(position >= 0 && group >= 1 && period >= 1);
-  const int64_t whole = position % period / group;
-  return min(limit, offset + slope * DoubleDouble(whole));
+  const int64_t whole = steps.empty() ? position % period / group : stepped(steps, position);
+  const DoubleDouble value = offset + slope * DoubleDouble(whole);
+  return min(limit, carry == 0.0 ? value : value + carry * DoubleDouble(position / period));
+}
+
+const PositionMap& Branch::query_of(int64_t pair) const {
+  for (const PairBand& band : bands) {
+    if (band.pairs.holds(pair)) return band.query;
+  }
+  return query;
+}
+
+const PositionMap& Branch::key_of(int64_t pair) const {
+  for (const PairBand& band : bands) {
+    if (band.pairs.holds(pair)) return band.key;
+  }
+  return key;
 }
 
 DistanceMap::DistanceMap(std::vector<Branch> branches, PairRange pairs)
@@ -61,21 +86,58 @@ DistanceMap::DistanceMap(Curve curve, PairRange pairs) : curve_(std::move(curve)
   assert(curve_);
 }
 
+DistanceMap DistanceMap::by_chunks(int64_t chunk, std::vector<Branch> branches, PairRange pairs) {
+  if (chunk < 1) throw Error("distance map", "chunks must hold a token", std::to_string(chunk));
+  DistanceMap map(std::move(branches), pairs);
+  map.chunk_ = chunk;
+  return map;
+}
+
+DistanceMap DistanceMap::by_length(LengthFunction at) {
+  assert(at);
+  DistanceMap map;
+  map.branches_.clear();
+  map.by_length_ = std::move(at);
+  return map;
+}
+
+DistanceMap DistanceMap::for_length(int64_t n) const {
+  assert(n >= 1);
+  if (!depends_on_length()) return *this;
+  DistanceMap map = by_length_(n);
+  assert(!map.depends_on_length());
+  return map;
+}
+
 bool DistanceMap::is_identity() const {
-  if (is_curve()) return false;
+  if (is_curve() || depends_on_length()) return false;
   return std::ranges::all_of(branches_, [](const Branch& branch) {
-    return shifts_only(branch.query) && shifts_only(branch.key) &&
-           branch.query.offset == branch.key.offset;
+    return is_plain(branch.query, branch.key) &&
+           std::ranges::all_of(branch.bands,
+                               [](const PairBand& band) { return is_plain(band.query, band.key); });
   });
 }
 
-DoubleDouble DistanceMap::at(int64_t i, int64_t j) const {
-  assert(0 <= j && j <= i);
-  const int64_t d = i - j;
-  if (is_curve()) return curve_(d);
-  const auto branch =
-      std::ranges::find_if(branches_, [d](const Branch& candidate) { return d < candidate.last; });
-  return branch->query(i) - branch->key(j);
+const Branch& DistanceMap::branch_between(int64_t i, int64_t j) const {
+  assert(!depends_on_length() && !is_curve());
+  const int64_t apart = chunk_ == 0 ? i - j : i / chunk_ - j / chunk_;
+  return *std::ranges::find_if(branches_,
+                               [apart](const Branch& candidate) { return apart < candidate.last; });
+}
+
+DoubleDouble DistanceMap::at(int64_t i, int64_t j, int64_t pair) const {
+  assert(0 <= j && j <= i && !depends_on_length());
+  if (is_curve()) return curve_(i - j);
+  const Branch& branch = branch_between(i, j);
+  return branch.query_of(pair)(i) - branch.key_of(pair)(j);
+}
+
+bool DistanceMap::operator==(const DistanceMap& other) const {
+  const auto is_list = [](const DistanceMap& map) {
+    return !map.is_curve() && !map.depends_on_length();
+  };
+  return is_list(*this) && is_list(other) && branches_ == other.branches_ &&
+         chunk_ == other.chunk_ && pairs_ == other.pairs_;
 }
 
 DistanceMap piecewise_linear(int64_t window, DoubleDouble start, DoubleDouble slope,

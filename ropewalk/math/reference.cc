@@ -4,27 +4,34 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "ropewalk/math/turns.h"
 
 namespace ropewalk {
 namespace {
 
-// The spectra of a rule by length, each made once.
-class Spectra {
+// What a function of the length gives, each value made once.
+template <typename Value, typename Function>
+class ByLength {
  public:
-  explicit Spectra(const SpectrumRule& rule) : rule_(rule) {}
+  explicit ByLength(Function function) : function_(std::move(function)) {}
 
-  const Spectrum& at(int64_t length) {
+  const Value& at(int64_t length) {
     const auto known = made_.find(length);
     return known != made_.end() ? known->second
-                                : made_.emplace(length, rule_.at(length)).first->second;
+                                : made_.emplace(length, function_(length)).first->second;
   }
 
  private:
-  const SpectrumRule& rule_;
-  std::map<int64_t, Spectrum> made_;
+  Function function_;
+  std::map<int64_t, Value> made_;
 };
+
+template <typename Function>
+auto by_length(Function function) {
+  return ByLength<decltype(function(int64_t{1})), Function>(std::move(function));
+}
 
 // Turns logits into weights that sum to 1.
 void softmax(std::vector<double>& logits) {
@@ -85,11 +92,13 @@ std::vector<double> reference_attention(const Rotary& rotary, const ReferenceSha
   const double scale = shape.scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
   const SpectrumRule& rule = rotary.spectrum;
   const bool keys_keep_their_own = rule.length() == SpectrumRule::Length::kToken;
-  Spectra spectra(rule);
+  auto spectra = by_length([&rule](int64_t length) { return rule.at(length); });
+  auto rotaries = by_length([&rotary](int64_t length) { return at_length(rotary, length); });
 
   std::vector<double> out(query.size());
   for (int64_t i = 0; i < n; ++i) {
     const int64_t row_length = rule.length_for_row(i, n);
+    const Rotary& row = rotaries.at(rotary.distance.depends_on_length() ? row_length : n);
     for (int64_t head = 0; head < shape.n_heads; ++head) {
       const int64_t kv_head = head / (shape.n_heads / shape.n_kv_heads);
       const auto query_head = query.subspan((i * shape.n_heads + head) * dim, dim);
@@ -100,8 +109,8 @@ std::vector<double> reference_attention(const Rotary& rotary, const ReferenceSha
         if (!rotary.visibility.sees(i, j)) continue;
         const auto key_head = key.subspan((j * shape.n_kv_heads + kv_head) * dim, dim);
         const int64_t key_length = keys_keep_their_own ? rule.length_for_row(j, n) : row_length;
-        const double logit = reference_logit(rotary, spectra.at(row_length), spectra.at(key_length),
-                                             i, j, query_head, key_head);
+        const double logit = reference_logit(row, spectra.at(row_length), spectra.at(key_length), i,
+                                             j, query_head, key_head);
         seen.push_back(j);
         weights.push_back(logit * scale + bias.at(head, i, j));
       }

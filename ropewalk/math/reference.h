@@ -29,7 +29,7 @@ std::vector<double> reference_rotate(const PairLayout& layout, const Spectrum& s
 //       + the product of the coordinates that pass through
 // times logit_multiplier and the temperature of row i; before the scale 1/sqrt(head_dim) and any
 // bias.
-//   query_spectrum, key_spectrum  as for pair_angle()
+//   rotary, query_spectrum, key_spectrum  as for pair_angle()
 //   query, key                    (head_dim), unrotated
 double reference_logit(const Rotary& rotary, const Spectrum& query_spectrum,
                        const Spectrum& key_spectrum, int64_t i, int64_t j,

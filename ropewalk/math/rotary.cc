@@ -26,13 +26,10 @@ struct RotationPositions {
 
 // A curve gives a distance, not two positions: the key stays at j and the query stands f(d) past
 // it.
-RotationPositions rotation_positions(const DistanceMap& map, int64_t i, int64_t j) {
+RotationPositions rotation_positions(const DistanceMap& map, int64_t i, int64_t j, int64_t pair) {
   if (map.is_curve()) return {DoubleDouble(j) + map.at(i, j), DoubleDouble(j)};
-  for (const Branch& branch : map.branches()) {
-    if (i - j < branch.last) return {branch.query(i), branch.key(j)};
-  }
-  assert(false);  // the last branch is unbounded
-  return {};
+  const Branch& branch = map.branch_between(i, j);
+  return {branch.query_of(pair)(i), branch.key_of(pair)(j)};
 }
 
 }  // namespace
@@ -64,6 +61,11 @@ double QueryTemperature::at(int64_t i) const {
   return scale;
 }
 
+Rotary at_length(Rotary rotary, int64_t n) {
+  if (rotary.distance.depends_on_length()) rotary.distance = rotary.distance.for_length(n);
+  return rotary;
+}
+
 Rotary plain_rotary(const FrequencySource& source, const PairLayout& layout) {
   Rotary rotary;
   rotary.source = source;
@@ -89,10 +91,10 @@ PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
   const bool mapped = rotary.distance.pairs().holds(pair);
   if (query_speed == key_speed) {
     const DoubleDouble distance =
-        mapped ? rotary.distance.at(standing, j) : DoubleDouble(standing - j);
+        mapped ? rotary.distance.at(standing, j, pair) : DoubleDouble(standing - j);
     return {.silent = false, .turns = fraction_of_turn(distance, query_speed)};
   }
-  const auto [query, key] = mapped ? rotation_positions(rotary.distance, standing, j)
+  const auto [query, key] = mapped ? rotation_positions(rotary.distance, standing, j, pair)
                                    : RotationPositions{DoubleDouble(standing), DoubleDouble(j)};
   const DoubleDouble difference =
       fraction_of_turn(query, query_speed) - fraction_of_turn(key, key_speed);

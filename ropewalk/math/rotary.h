@@ -29,15 +29,17 @@ struct PairMask {
 
 // Which keys a query sees, and where it believes the first ones to be.
 //   keys with d < window are seen at their true distance;
-//   keys j < sinks with d >= window are seen by a query that stands at min(i, window + sinks - 1).
+//   keys j < sinks with d >= window are seen by a query that stands at min(i, window + sinks - 1),
+//   as positions inside the kept set are counted, or, where sinks_stay, at i itself.
 struct Visibility {
   int64_t window = kUnbounded;  // >= 1
   int64_t sinks = 0;            // >= 0
+  bool sinks_stay = false;
 
   bool sees(int64_t i, int64_t j) const { return j <= i && (i - j < window || j < sinks); }
   // The position at which query i stands when it looks at key j, which it sees.
   int64_t standing(int64_t i, int64_t j) const {
-    return i - j < window || i < window + sinks - 1 ? i : window + sinks - 1;
+    return sinks_stay || i - j < window || i < window + sinks - 1 ? i : window + sinks - 1;
   }
 };
 
@@ -78,6 +80,10 @@ struct Rotary {
   QueryTemperature temperature;
 };
 
+// The same with the distance map of a sequence of n tokens. What asks for a map free of the length
+// asks for this, n being the length that the row's spectrum sees.
+Rotary at_length(Rotary rotary, int64_t n);
+
 // Plain RoPE of the given source and layout.
 Rotary plain_rotary(const FrequencySource& source, const PairLayout& layout);
 
@@ -88,7 +94,8 @@ struct PairAngle {
 };
 
 // The angle of `pair` between query i and key j (seen) in a sequence of n tokens: the definition
-// that every kernel must reproduce. `query_spectrum` and `key_spectrum` are what the rule gives for
+// that every kernel must reproduce. The distance map is free of the length: see at_length().
+// `query_spectrum` and `key_spectrum` are what the rule gives for
 // row i and, under Length::kToken, for token j; they are equal otherwise.
 PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
                      const Spectrum& key_spectrum, int64_t pair, int64_t i, int64_t j);

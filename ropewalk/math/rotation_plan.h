@@ -27,8 +27,9 @@ struct KeyInterval {
 
 // Holds for a query i and a key j, d = i - j, standing = min(i, query_limit), where all of these
 // hold:
-//   first <= d < last;  j < key_end;  i >= first_query;  first_standing <= standing - j <
-//   last_standing
+//   first <= d < last;  j < key_end;  i >= first_query;
+//   first_standing <= s < last_standing, where s = standing - j, or, where chunk > 0, the gap
+//   floor(standing / chunk) - floor(j / chunk)
 // There, a mapped pair turns by query(standing) - key(j) tokens, a true one by standing - j.
 struct PlanBranch {
   int64_t first = 0;
@@ -36,12 +37,12 @@ struct PlanBranch {
   int64_t key_end = kUnbounded;
   int64_t first_query = 0;
   int64_t query_limit = kUnbounded;
+  int64_t chunk = 0;
   int64_t first_standing = 0;
   int64_t last_standing = kUnbounded;
 
-  PositionMap query;
-  PositionMap key;
-  std::vector<DoubleDouble> key_positions;  // (key_end) in place of `key`, or empty
+  Branch positions;                         // query and key by pair; its bounds say nothing here
+  std::vector<DoubleDouble> key_positions;  // (key_end) in place of the keys', or empty
   std::vector<PairState> pairs;             // (n_pairs)
 
   // The keys of row i for which the branch holds: always one run.
@@ -52,15 +53,19 @@ struct PlanBranch {
 // branch holds, turns pair by pair with the angle that distance_turns() gives for d.
 struct RotationPlan {
   std::vector<PlanBranch> branches;
-  bool by_distance = false;   // pairs of tokens outside every branch go by distance_turns()
-  int64_t n_by_distance = 0;  // distances 0 <= d < n_by_distance occur there
+  bool by_distance = false;        // pairs of tokens outside every branch go by distance_turns()
+  bool sinks_by_distance = false;  // those of far sinks too, which then have a run of their own
+  int64_t n_by_distance = 0;       // distances 0 <= d < n_by_distance occur there
   Visibility visibility;
 
   // The keys of row i that go by distance; empty where by_distance is false.
   KeyInterval keys_by_distance(int64_t i) const;
+  // The far sinks of row i that go by distance; empty where sinks_by_distance is false.
+  KeyInterval sinks_by_distance_of(int64_t i) const;
 };
 
 // The plan for sequences of at most n tokens: branches that cannot hold there are left out.
+//   rotary  with a map free of the length: see at_length()
 RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64_t n);
 
 // The angle of `pair` at distance d >= 0 where no sink is involved, as the map and the mask have

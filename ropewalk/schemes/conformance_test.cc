@@ -68,7 +68,16 @@ class Sequence {
                                                                      : query_spectrum(i);
   }
   PairAngle angle(int64_t pair, int64_t i, int64_t j) {
-    return pair_angle(rotary_, query_spectrum(i), key_spectrum(i, j), pair, i, j);
+    return pair_angle(rotary_at(i), query_spectrum(i), key_spectrum(i, j), pair, i, j);
+  }
+  // The scheme with the distances that row i sees.
+  const Rotary& rotary_at(int64_t i) {
+    if (!rotary_.distance.depends_on_length()) return rotary_;
+    const int64_t length = rotary_.spectrum.length_for_row(i, n_);
+    const auto known = rotaries_.find(length);
+    return known != rotaries_.end()
+               ? known->second
+               : rotaries_.emplace(length, at_length(rotary_, length)).first->second;
   }
 
   // The logit of query q at i and key k at j, before the head's 1 / sqrt(head_dim).
@@ -101,6 +110,7 @@ class Sequence {
   Rotary rotary_;
   int64_t n_;
   std::map<int64_t, Spectrum> spectra_;
+  std::map<int64_t, Rotary> rotaries_;
 };
 
 // What the settings of a scheme were seen to do, against what it declares.
@@ -265,6 +275,7 @@ class Setting {
     if (rotary_.spectrum.length() == SpectrumRule::Length::kToken) return;  // two speeds meet
     Sequence sequence(rotary_, kFar + 1);
     const Spectrum& spectrum = sequence.query_spectrum(kFar);
+    const DistanceMap& map = sequence.rotary_at(kFar).distance;
     for (int64_t j : {int64_t{0}, int64_t{1}, kFar / 3, kFar - kTarget, kFar - 2}) {
       if (!sequence.sees(kFar, j)) continue;
       const int64_t standing = rotary_.visibility.standing(kFar, j);
@@ -276,9 +287,9 @@ class Setting {
           is_true(angle.silent == silent, "masked far away");
           continue;
         }
-        const bool mapped = rotary_.distance.pairs().holds(pair);
+        const bool mapped = map.pairs().holds(pair);
         const DoubleDouble distance =
-            mapped ? rotary_.distance.at(standing, j) : DoubleDouble(standing - j);
+            mapped ? map.at(standing, j, pair) : DoubleDouble(standing - j);
         near(turns_apart(angle.turns, fixed_point_turns(distance, speed)), 0, 0x1p-60, "far angle");
       }
     }

@@ -63,4 +63,18 @@ int64_t original_length(const SchemeParams& params, const Rotary& declared) {
   return params.has("original") ? params.integer("original") : trained_length(params, declared);
 }
 
+ParamInfo length_param(const std::string& help) {
+  ParamInfo param = original_param();
+  param.help = help;
+  return param;
+}
+
+SpectrumRule seeing_length(const SpectrumRule& rule, int64_t block, SpectrumChange change) {
+  using Length = SpectrumRule::Length;
+  const auto at = [rule, change = std::move(change)](int64_t n) { return change(rule.at(n), n); };
+  if (rule.length() != Length::kFixed) return SpectrumRule(rule.length(), at, rule.block());
+  return block == kUnbounded ? SpectrumRule(Length::kSequence, at)
+                             : SpectrumRule(Length::kBlock, at, block);
+}
+
 }  // namespace ropewalk

@@ -3,6 +3,7 @@
 #define ROPEWALK_SCHEMES_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "ropewalk/math/rotary.h"
@@ -42,6 +43,15 @@ int64_t trained_length(const SchemeParams& params, const Rotary& declared);
 
 // The parameter `original` where given, else the trained length.
 int64_t original_length(const SchemeParams& params, const Rotary& declared);
+
+// The parameter `original` of what has another use for it than counting turns.
+ParamInfo length_param(const std::string& help);
+
+// `rule`, its spectra changed by `change`, which is told the length n. Where the rule is free of the
+// length, n is that of the whole sequence, or of the end of a row's block; else what the rule sees.
+//   block  rows, or kUnbounded for the whole sequence
+using SpectrumChange = std::function<Spectrum(Spectrum spectrum, int64_t n)>;
+SpectrumRule seeing_length(const SpectrumRule& rule, int64_t block, SpectrumChange change);
 
 }  // namespace ropewalk
 

@@ -22,9 +22,9 @@ inline std::vector<double> inv_freq_under(const std::string& scheme, int64_t n =
   return under(scheme).spectrum.at(n).inv_freq();
 }
 
-// f(i, j) of the pairs that the scheme's map moves.
+// f(i, j) of the pairs that the scheme's map moves, in a sequence that ends with i.
 inline double distance_under(const std::string& scheme, int64_t i, int64_t j = 0) {
-  return static_cast<double>(under(scheme).distance.at(i, j));
+  return static_cast<double>(at_length(under(scheme), i + 1).distance.at(i, j));
 }
 
 }  // namespace ropewalk::small_model

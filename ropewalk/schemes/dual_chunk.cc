@@ -1,0 +1,52 @@
+#include "ropewalk/schemes/dual_chunk.h"
+
+#include <algorithm>
+
+namespace ropewalk {
+
+DistanceMap dual_chunk_map(int64_t chunk, int64_t local, PairRange pairs) {
+  const int64_t r = chunk - local;
+  const PositionMap inside{.period = r};
+  const Branch same{.last = 1, .query = inside, .key = inside};
+  const Branch next{.first = 1,
+                    .last = 2,
+                    .query = {.offset = DoubleDouble(r),
+                              .period = r,
+                              .limit = static_cast<double>(chunk)},
+                    .key = inside};
+  const Branch older{.first = 2,
+                     .query = fixed_position(DoubleDouble(std::min(2 * r - 1, chunk))),
+                     .key = inside};
+  return DistanceMap::by_chunks(r, {same, next, older}, pairs);
+}
+
+DualChunk dual_chunk_params(const SchemeParams& params, const DualChunk& preset) {
+  if (params.has("chunk") != params.has("local")) {
+    params.refuse(params.has("chunk") ? "local" : "chunk",
+                  "must be given with the other of chunk and local, or neither");
+  }
+  if (!params.has("chunk")) return preset;
+  const DualChunk given{.chunk = params.integer("chunk"), .local = params.integer("local")};
+  if (given.local >= given.chunk) {
+    params.refuse("local", "must be below chunk", std::to_string(given.local));
+  }
+  return given;
+}
+
+std::vector<ParamInfo> dual_chunk_param_infos(const std::string& chunk_default,
+                                              const std::string& local_default) {
+  return {{.name = "chunk",
+           .type = ParamType::kInteger,
+           .least = 1,
+           .unit = "tokens",
+           .help = "c, the farthest distance (Qwen: chunk_size); " + chunk_default +
+                   " by default"},
+          {.name = "local",
+           .type = ParamType::kInteger,
+           .least = 0,
+           .unit = "tokens",
+           .help = "l, tokens that stay true across chunks (Qwen: local_size); " + local_default +
+                   " by default"}};
+}
+
+}  // namespace ropewalk
