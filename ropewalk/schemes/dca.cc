@@ -16,8 +16,8 @@ DualChunk papers_own(int64_t trained_length) {
 }
 
 Rotary build(const SchemeParams& p, Rotary declared) {
-  const DualChunk chosen = dual_chunk_params(
-      p, p.has("chunk") ? DualChunk{} : papers_own(trained_length(p, declared)));
+  const DualChunk chosen =
+      dual_chunk_params(p, p.has("chunk") ? DualChunk{} : papers_own(trained_length(p, declared)));
   declared.distance = dual_chunk_map(chosen.chunk, chosen.local, p.pairs());
   return declared;
 }
@@ -38,8 +38,9 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t) {
 SchemeInfo dca_scheme() {
   return {.name = "dca",
           .kind = PartKind::kDistanceMap,
-          .formula = "r = c - l: d in one chunk of r, min(i mod r + r, c) - j mod r one back, "
-                     "min(2 r - 1, c) - j mod r further back",
+          .formula =
+              "r = c - l: d in one chunk of r, min(i mod r + r, c) - j mod r one back, "
+              "min(2 r - 1, c) - j mod r further back",
           .source = "An et al. 2024, arXiv 2402.17463",
           .params = dual_chunk_param_infos("L - 1", "L - 1 - floor(3 L / 4)"),
           .build = build,

@@ -23,8 +23,9 @@ std::vector<int64_t> whole_groups(const SchemeParams& p, int64_t n_pairs) {
     groups.push_back(static_cast<int64_t>(group));
   }
   if (std::ssize(groups) > n_pairs) {
-    p.refuse("groups", "must hold at most one for each of the model's pairs, of which there are " +
-                           std::to_string(n_pairs),
+    p.refuse("groups",
+             "must hold at most one for each of the model's pairs, of which there are " +
+                 std::to_string(n_pairs),
              std::to_string(groups.size()));
   }
   return groups;
@@ -61,8 +62,9 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo dpe_scheme() {
   return {.name = "dpe",
           .kind = PartKind::kDistanceMap,
-          .formula = "d if d < w else floor(i / g) + w - floor(w / g) - floor(j / g), "
-                     "g = g_b of the pair's band",
+          .formula =
+              "d if d < w else floor(i / g) + w - floor(w / g) - floor(j / g), "
+              "g = g_b of the pair's band",
           .source = "Lu et al. 2025, arXiv 2504.18857",
           .params = {window_param("w, up to which distances are true"),
                      {.name = "groups",

@@ -8,15 +8,13 @@ DistanceMap dual_chunk_map(int64_t chunk, int64_t local, PairRange pairs) {
   const int64_t r = chunk - local;
   const PositionMap inside{.period = r};
   const Branch same{.last = 1, .query = inside, .key = inside};
-  const Branch next{.first = 1,
-                    .last = 2,
-                    .query = {.offset = DoubleDouble(r),
-                              .period = r,
-                              .limit = static_cast<double>(chunk)},
-                    .key = inside};
-  const Branch older{.first = 2,
-                     .query = fixed_position(DoubleDouble(std::min(2 * r - 1, chunk))),
-                     .key = inside};
+  const Branch next{
+      .first = 1,
+      .last = 2,
+      .query = {.offset = DoubleDouble(r), .period = r, .limit = static_cast<double>(chunk)},
+      .key = inside};
+  const Branch older{
+      .first = 2, .query = fixed_position(DoubleDouble(std::min(2 * r - 1, chunk))), .key = inside};
   return DistanceMap::by_chunks(r, {same, next, older}, pairs);
 }
 
@@ -39,8 +37,7 @@ std::vector<ParamInfo> dual_chunk_param_infos(const std::string& chunk_default,
            .type = ParamType::kInteger,
            .least = 1,
            .unit = "tokens",
-           .help = "c, the farthest distance (Qwen: chunk_size); " + chunk_default +
-                   " by default"},
+           .help = "c, the farthest distance (Qwen: chunk_size); " + chunk_default + " by default"},
           {.name = "local",
            .type = ParamType::kInteger,
            .least = 0,

@@ -48,6 +48,12 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   return declared;
 }
 
+ParamInfo rows_param() {
+  ParamInfo block = block_param("all");
+  block.help = "rows that share one n, the end of their block; all: the whole sequence";
+  return block;
+}
+
 // The paper's window, 2048 of 32768, and a quarter.
 std::vector<std::string> candidates(int64_t trained_length, int64_t) {
   return {"jet_long,window=" + share_of(trained_length, 1.0 / 16),
@@ -61,8 +67,7 @@ SchemeInfo jet_long_scheme() {
           .kind = PartKind::kDistanceMap,
           .formula = "d if d <= w or n <= L else floor(i / G) - floor(j / G), G = ceil(n / L)",
           .source = "Tang et al. 2026, arXiv 2607.07740",
-          .params = {window_param("w, the farthest distance that stays true"),
-                     block_param("all"),
+          .params = {window_param("w, the farthest distance that stays true"), rows_param(),
                      length_param("L; the model's trained length by default")},
           .build = build,
           .candidates = candidates,

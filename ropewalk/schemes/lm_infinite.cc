@@ -15,14 +15,14 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t window = p.integer("window");
   const int64_t ceiling = p.has("ceiling") ? p.integer("ceiling") : window;
   declared.distance = piecewise_linear(ceiling, ceiling, 0);
-  declared.visibility = {.window = window, .sinks = p.integer("count"), .sinks_stay = true};
+  declared.visibility = {.window = window, .sinks = p.integer("sinks"), .sinks_stay = true};
   return declared;
 }
 
 // The paper's ten first tokens.
 std::vector<std::string> candidates(int64_t trained_length, int64_t) {
-  return {"lm_infinite,count=10,window=" + share_of(trained_length, 0.5),
-          "lm_infinite,count=10,window=" + std::to_string(trained_length)};
+  return {"lm_infinite,sinks=10,window=" + share_of(trained_length, 0.5),
+          "lm_infinite,sinks=10,window=" + std::to_string(trained_length)};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ SchemeInfo lm_infinite_scheme() {
           .kind = PartKind::kVisibility,
           .formula = "keys with d < w, and keys j < c, at distance min(d, B)",
           .source = "Han et al. 2023, arXiv 2308.16137",
-          .params = {{.name = "count",
+          .params = {{.name = "sinks",
                       .type = ParamType::kInteger,
                       .required = true,
                       .least = 0,

@@ -18,7 +18,8 @@ std::vector<PositionStep> logistic_groups(int64_t capacity, DoubleDouble rate) {
   const DoubleDouble c = DoubleDouble(capacity);
   for (int64_t size = 2; size < capacity; ++size) {
     // The first group of at least `size` tokens: x >= ln(size (C - 1) / (C - size)) / r.
-    const DoubleDouble turn = ceil(log(DoubleDouble(size) * (c - 1) / (c - DoubleDouble(size))) / rate);
+    const DoubleDouble turn =
+        ceil(log(DoubleDouble(size) * (c - 1) / (c - DoubleDouble(size))) / rate);
     const auto group = static_cast<int64_t>(static_cast<double>(turn));
     PositionStep& last = steps.back();
     if (group == last.value) {
@@ -40,8 +41,7 @@ std::vector<PositionStep> moved(std::vector<PositionStep> steps, int64_t tokens)
 // w + G(i - w) - G(j), as the repository computes a prompt: there groups grow along the text.
 Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t window = p.integer("window");
-  const std::vector<PositionStep> steps =
-      logistic_groups(p.integer("capacity"), p.number("rate"));
+  const std::vector<PositionStep> steps = logistic_groups(p.integer("capacity"), p.number("rate"));
   if (p.choice("by") == "position") {
     const Branch near{.last = window};
     const Branch far{.first = window,
@@ -56,18 +56,19 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   return declared;
 }
 
-// The smallest capacity that keeps the target inside the trained length; groups reach it within
+// A small capacity that keeps the target inside the trained length; groups reach it within
 // about an eighth of that, as they do at the repository's rate for L = 4096.
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
   const int64_t window = std::stoll(share_of(trained_length, 0.25));
   const double rate = std::min(1.0, 80.0 / static_cast<double>(trained_length));
   int64_t capacity = 2;
   const auto farthest = [&] {
-    const PositionMap tail{.offset = DoubleDouble(window), .steps = logistic_groups(capacity, rate)};
+    const PositionMap tail{.offset = DoubleDouble(window),
+                           .steps = logistic_groups(capacity, rate)};
     return tail(std::max<int64_t>(0, target_length - 1 - window));
   };
-  while (capacity < kMostCapacity && farthest() >= DoubleDouble(trained_length)) 
-    capacity += std::max<int64_t>(1, capacity / 8);
+  while (capacity < kMostCapacity && farthest() >= DoubleDouble(trained_length))
+    capacity = std::min(kMostCapacity, capacity + std::max<int64_t>(1, capacity / 8));
   const std::string text = "self_logistic,window=" + std::to_string(window) +
                            ",capacity=" + std::to_string(capacity) + ",rate=" + to_text(rate);
   return {text, text + ",by=position"};
@@ -78,8 +79,9 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 SchemeInfo self_logistic_scheme() {
   return {.name = "self_logistic",
           .kind = PartKind::kDistanceMap,
-          .formula = "d if d < w else w + G(d - w), or w + G(i - w) - G(j); group x of G holds "
-                     "floor(C / (1 + (C - 1) e^(-r x))) tokens",
+          .formula =
+              "d if d < w else w + G(d - w), or w + G(i - w) - G(j); group x of G holds "
+              "floor(C / (1 + (C - 1) e^(-r x))) tokens",
           .source = "Dang et al. 2025, arXiv 2505.17296",
           .params = {window_param("w, up to which distances are true"),
                      {.name = "capacity",

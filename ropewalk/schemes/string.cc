@@ -10,8 +10,8 @@ namespace {
 
 // d - S + W from d >= S.
 Rotary build(const SchemeParams& p, Rotary declared) {
-  const int64_t shift = p.has("shift") ? p.integer("shift")
-                                       : std::max<int64_t>(1, trained_length(p, declared) / 3);
+  const int64_t shift =
+      p.has("shift") ? p.integer("shift") : std::max<int64_t>(1, trained_length(p, declared) / 3);
   const int64_t window = p.integer("window");
   if (window > shift) {
     p.refuse("window", "must not be beyond the shift of " + std::to_string(shift),
