@@ -69,6 +69,28 @@ TEST_F(GoldenBiasTest, T5Buckets) {
   });
 }
 
+TEST_F(GoldenBiasTest, DebertaBuckets) {
+  for_each("deberta__", [](const json& golden) {
+    const DebertaBuckets buckets{.n_buckets = golden["bucket_size"],
+                                 .max_distance = golden["max_position"]};
+    const int64_t first = golden["relative_position"][0];
+    for (size_t which = 0; which < golden["bucket"].size(); ++which) {
+      const int64_t r = first + static_cast<int64_t>(which);
+      EXPECT_EQ(buckets.bucket(r), golden["bucket"][which].get<int64_t>()) << r;
+    }
+  });
+}
+
+TEST_F(GoldenBiasTest, ClippedDistance) {
+  for_each("shaw__", [](const json& golden) {
+    const ClippedDistance clipped{.limit = golden["k"]};
+    for (size_t which = 0; which < golden["index"].size(); ++which) {
+      const int64_t r = golden["distance"][which];
+      EXPECT_EQ(clipped.row(r), golden["index"][which].get<int64_t>()) << r;
+    }
+  });
+}
+
 TEST_F(GoldenBiasTest, Sinusoidal) {
   for_each("sinusoidal__", [](const json& golden) {
     const std::string rule = golden["rule"];

@@ -51,11 +51,15 @@ double Sandwich::inner_product(int64_t distance) const {
   return static_cast<double>(sum);
 }
 
-ScoreBias sandwich_bias(const Sandwich& sandwich, int64_t n_heads) {
+void validate(const Sandwich& sandwich) {
   if (sandwich.d_bar < 2 || sandwich.d_bar % 2 != 0) {
     throw Error("d_bar", "must be even and at least 2", std::to_string(sandwich.d_bar))
         .of(sandwich.d_bar < 2 ? FaultKind::kOutOfRange : FaultKind::kOddDimension);
   }
+}
+
+ScoreBias sandwich_bias(const Sandwich& sandwich, int64_t n_heads) {
+  validate(sandwich);
   return ScoreBias([sandwich, n_heads](int64_t head, int64_t i, int64_t j) {
     const double slope = 8 * static_cast<double>(head + 1) / static_cast<double>(n_heads);
     return slope *

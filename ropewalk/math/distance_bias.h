@@ -43,8 +43,11 @@ struct Sandwich {
   double inner_product(int64_t distance) const;
 };
 
-// 8 (head + 1) / n_heads * (inner product - d_bar / 2): 0 at d = 0, as its authors' code has it.
 // Throws Error where d_bar is odd or below 2.
+void validate(const Sandwich& sandwich);
+
+// 8 (head + 1) / n_heads * (inner product - d_bar / 2): 0 at d = 0, as its authors' code has it.
+//   sandwich  valid, or Error
 ScoreBias sandwich_bias(const Sandwich& sandwich, int64_t n_heads);
 
 // FIRE: a learned function of psi(i - j) / psi(max(i, threshold)), psi(x) = ln(c x + 1), which is 0
