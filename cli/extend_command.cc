@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/output_file.h"
 #include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/study/identity.h"
@@ -88,12 +89,14 @@ class RaceDisplay {
 
 // What the model goes on with after a text longer than it was trained for.
 std::string continuation(const Model& model, const std::string& scheme,
-                         std::span<const int32_t> prompt) {
+                         std::span<const int32_t> prompt, ProgressLine& line) {
   const Positions positions = make_positions(model.config(), {{.scheme = scheme}});
   Sequence sequence(model, positions, static_cast<int64_t>(prompt.size()) + kShownTokens);
   std::vector<int32_t> added;
+  line.update(0, scheme + ", reading the prompt");
   std::span<const float> logits = sequence.append(prompt);
   for (int64_t n = 0; n < kShownTokens; ++n) {
+    line.update(static_cast<double>(n) / kShownTokens, scheme);
     added.push_back(greedy_choice(logits));
     if (n + 1 < kShownTokens) logits = sequence.append({&added.back(), 1});
   }
@@ -110,10 +113,15 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
   if (length < 1) return;
   const std::span<const int32_t> prompt(ids.data(), static_cast<size_t>(length));
   report.prompt_tokens = length;
-  report.passages.emplace_back("declared", continuation(model, "declared", prompt));
+  ProgressLine line("writing on past the trained length");
+  if (!ProgressLine::is_terminal()) {
+    fmt::print(stderr, "{} tokens past the trained length, as declared and under the winner\n",
+               kShownTokens);
+  }
+  report.passages.emplace_back("declared", continuation(model, "declared", prompt, line));
   const std::string& winner = report.candidates[*report.recommendation.best_overall].scheme;
   if (winner != "declared")
-    report.passages.emplace_back(winner, continuation(model, winner, prompt));
+    report.passages.emplace_back(winner, continuation(model, winner, prompt, line));
 }
 
 // The engine to judge for, and the refusal of what could not be written, before anything long is run.
@@ -144,6 +152,7 @@ void check_output(const Options& options) {
       throw Error("-o", "must be a file of its own, not one that is read", options.output);
     }
   }
+  check_replaceable(options.model.path, options.output);
 }
 
 void check_lengths(const Options& options, int64_t trained, const StudyText& text) {

@@ -60,6 +60,10 @@ void run(const Options& options) {
   const std::vector<int32_t> ids = options.ids.empty()
                                        ? model.tokenizer().encode(read_text(options.text))
                                        : read_ids(options.ids);
+  if (ids.size() < 2) {
+    throw Error(options.ids.empty() ? options.text : options.ids, "must give at least two tokens",
+                std::to_string(ids.size()));
+  }
   const Positions positions = options.scheme.positions(model.config());
   std::vector<double> losses;
   {
@@ -90,7 +94,8 @@ void add_losses_command(CLI::App& app) {
   input->add_option("--text", options->text,
                     "A text file, tokenized as the model's file says; - is standard input");
   input->add_option("--ids", options->ids,
-                    "A JSON array of token ids, taken as they are: no BOS is added");
+                    "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
+                    "input");
   input->require_option(1);
   command->add_flag("--json", options->json,
                     "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "cli/check_command.h"
 #include "cli/curve_command.h"
+#include "cli/exit_status.h"
 #include "cli/extend_command.h"
 #include "cli/generate_command.h"
 #include "cli/losses_command.h"
@@ -14,8 +16,28 @@
 #include "cli/write_command.h"
 #include "ropewalk/base/error.h"
 
+namespace {
+
 // Exit status of a command line that was not understood; 1 is a task that failed.
 constexpr int kUsage = 2;
+
+int refuse_usage(const CLI::App& app, const CLI::ParseError& error) {
+  // Where something is missing, a mistyped option may be why: it is what must be named.
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    for (const std::string& word : app.remaining(true)) {
+      if (word.size() < 2 || word[0] != '-') continue;
+      return app.exit(CLI::ExtrasError({word})) == 0 ? 0 : kUsage;
+    }
+  }
+  return app.exit(error) == 0 ? 0 : kUsage;
+}
+
+int flush_output() {
+  if (std::fflush(stdout) != 0) throw ropewalk::Error("standard output", "cannot be written");
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Position encodings of Transformers: made, checked and stretched.", "ropewalk");
@@ -30,11 +52,15 @@ int main(int argc, char** argv) {
   ropewalk::add_map_command(app);
   ropewalk::add_write_command(app);
   try {
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0) throw ropewalk::Error("standard output", "cannot be written");
-    return 0;
+    try {
+      app.parse(argc, argv);
+    } catch (const ropewalk::ExitStatus& status) {
+      flush_output();
+      return status.code;
+    }
+    return flush_output();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return refuse_usage(app, error);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "ropewalk: not enough memory for this\n");
     return 1;

@@ -83,7 +83,8 @@ std::string read_text(const std::string& path) {
 }
 
 std::vector<int32_t> read_ids(const std::string& path) {
-  const nlohmann::ordered_json json = load_json(path);
+  const nlohmann::ordered_json json =
+      path == "-" ? parse_json(read_text(path), "standard input") : load_json(path);
   if (!json.is_array()) throw Error(path, "must be a JSON array of token ids", json.type_name());
   std::vector<int32_t> ids;
   ids.reserve(json.size());

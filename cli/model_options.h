@@ -33,7 +33,7 @@ struct SchemeOptions {
 // The whole file, bytes as they are. "-" is standard input. Throws Error.
 std::string read_text(const std::string& path);
 
-// A JSON array of token ids, taken as it is. Throws Error.
+// A JSON array of token ids, taken as it is. "-" is standard input. Throws Error.
 std::vector<int32_t> read_ids(const std::string& path);
 
 }  // namespace ropewalk

@@ -129,9 +129,12 @@ TEST_F(Command, LossesOfATextBeginWithBos) {
   EXPECT_EQ(of_file["tokens"][0], 1);
   EXPECT_EQ(of_file["losses"].size() + 1, of_file["tokens"].size());
   EXPECT_EQ(run_json({"losses", tiny_, "--text", "-", "--json"}, text), of_file);
+  // A mistyped option is named, though what it was meant for is missing.
+  EXPECT_THAT(complaint({"losses", tiny_, "--txt", "a"}), HasSubstr("--txt"));
   // No second BOS, and no first one, with ids.
   const std::string ids = file("ids.json", "[7, 8, 9]");
   EXPECT_EQ(run_json({"losses", tiny_, "--ids", ids, "--json"})["tokens"], json({7, 8, 9}));
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", "-", "--json"}, "[7, 8]")["tokens"], json({7, 8}));
 }
 
 TEST_F(Command, LossesPastTheTrainedLengthAreLabelledNotRefused) {
@@ -205,7 +208,8 @@ TEST_F(Command, LossesSayWhatIsWrong) {
   EXPECT_THAT(with_ids("[]"), HasSubstr("at least two"));
   EXPECT_THAT(with_ids(""), HasSubstr("wrong.json"));
   // An empty text is its BOS alone.
-  EXPECT_THAT(with({"--text", file("empty", "")}), HasSubstr("at least two"));
+  EXPECT_THAT(with({"--text", file("empty", "")}),
+              AllOf(HasSubstr("/empty: must give at least two tokens")));
   EXPECT_THAT(with({"--text", folder() + "/no-such-text"}), HasSubstr("no-such-text"));
   EXPECT_THAT(with({"--ids", folder() + "/no-such-ids"}), HasSubstr("no-such-ids"));
   EXPECT_THAT(with({"--text", folder()}), HasSubstr(folder()));

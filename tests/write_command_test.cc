@@ -79,6 +79,19 @@ class WriteCommand : public testing::Test {
   const TempDirectory folder_;
 };
 
+TEST_F(WriteCommand, ReplacesNothingButModels) {
+  const auto refused = [&](const std::string& output) {
+    const Result result = run({"write", model_, "--scheme", "linear,factor=2", "-o", output});
+    EXPECT_EQ(result.status, 1);
+    return result.out;
+  };
+  const std::string text = folder_.write("thesis.txt", "years of work");
+  EXPECT_THAT(refused(text), HasSubstr("are not replaced"));
+  EXPECT_EQ(read_file(text), "years of work");
+  std::filesystem::create_symlink(model_, path("link.gguf"));
+  EXPECT_THAT(refused(path("link.gguf")), HasSubstr("never modified"));
+}
+
 TEST_F(WriteCommand, TheFileSaysWhatTheSchemeDoes) {
   for (const std::string scheme :
        {"linear,factor=8", "ntk,factor=8", "yarn,factor=8", "yarn,factor=8,ramp=turns",

@@ -8,6 +8,7 @@
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/hf_form.h"
 #include "ropewalk/config/json_fields.h"
+#include "ropewalk/config/output_file.h"
 #include "ropewalk/config/read_back.h"
 #include "ropewalk/formats/atomic_file.h"
 #include "ropewalk/formats/json_file.h"
@@ -141,7 +142,7 @@ WriteReport write_hf_model(const WriteRequest& request, const std::string& path)
   }
   WriteReport report;
   report.output = output_path(request.output);
-  refuse_same_file(path, report.output);
+  check_replaceable(path, report.output);
   const std::string text = read_whole(path);
   const Json document = parse_json(text, path);
   report.original = hash_of(text);

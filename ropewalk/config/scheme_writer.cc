@@ -11,6 +11,7 @@
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/gguf_keys.h"
 #include "ropewalk/config/hf_scheme_writer.h"
+#include "ropewalk/config/output_file.h"
 #include "ropewalk/config/read_back.h"
 #include "ropewalk/formats/atomic_file.h"
 #include "ropewalk/formats/gguf_undo.h"
@@ -250,7 +251,6 @@ WriteReport write_model(const WriteRequest& request) {
   }
   std::filesystem::path path = request.model;
   if (std::filesystem::is_directory(path)) path /= "config.json";
-  refuse_same_file(path.string(), request.output);
   if (path.extension() == ".json") {
     if (request.engine == TargetEngine::kLlamaCpp && !request.undo) {
       throw Error("engine", "must be transformers or vllm for a config.json", "llama.cpp",
@@ -258,6 +258,7 @@ WriteReport write_model(const WriteRequest& request) {
     }
     return write_hf_model(request, path.string());
   }
+  check_replaceable(path.string(), request.output);
   const GgufFile model = GgufFile::open(path.string());
   return request.undo ? undo_gguf(request, model) : write_gguf(request, model);
 }

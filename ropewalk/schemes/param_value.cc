@@ -27,6 +27,15 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
+// A whole number, also where it is spelt as "1e6" or "512.0".
+std::optional<int64_t> parse_integer(std::string_view text) {
+  if (const auto integer = parse_whole<int64_t>(text)) return integer;
+  const auto number = parse_whole<double>(text);
+  if (!number || *number != std::floor(*number)) return std::nullopt;
+  if (std::abs(*number) > static_cast<double>(kMaxInteger)) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -144,7 +153,7 @@ ParamValue parse_param_value(const ParamInfo& param, const std::string& place,
       if (text == "all") return kUnbounded;
       [[fallthrough]];
     case ParamType::kInteger: {
-      const auto integer = parse_whole<int64_t>(text);
+      const auto integer = parse_integer(text);
       if (integer && *integer <= kMaxInteger && in_bounds(param, static_cast<double>(*integer))) {
         return *integer;
       }

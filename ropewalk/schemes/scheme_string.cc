@@ -118,6 +118,23 @@ ParsedPart parse_part(const std::string& text) {
   return part;
 }
 
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+
+// "factor=1e+2": the plus sign would part the string. No scheme's name starts with a digit.
+void refuse_plus_signs(const std::string& text) {
+  for (size_t plus = text.find('+'); plus != std::string::npos; plus = text.find('+', plus + 1)) {
+    const bool exponent = plus >= 2 && (text[plus - 1] == 'e' || text[plus - 1] == 'E') &&
+                          (is_digit(text[plus - 2]) || text[plus - 2] == '.');
+    if (!exponent || plus + 1 == text.size() || !is_digit(text[plus + 1])) continue;
+    const size_t start = text.find_last_of("=:,", plus) + 1;  // npos + 1 is 0
+    const size_t end = std::min(text.find_first_of(":,+", plus + 1), text.size());
+    const std::string number = text.substr(start, end - start);
+    throw Error(
+        "scheme string", "must have numbers without a plus sign, which joins parts", number,
+        "write " + text.substr(start, plus - start) + text.substr(plus + 1, end - plus - 1));
+  }
+}
+
 void check_pairs(const ParsedPart& part, const Rotary& declared) {
   const PairRange pairs = part.params.pairs();
   const int64_t n_pairs = declared.layout.n_pairs();
@@ -147,6 +164,7 @@ bool ParsedScheme::recommended() const {
 }
 
 ParsedScheme parse_scheme(const std::string& text) {
+  refuse_plus_signs(text);
   ParsedScheme parsed;
   std::map<PartKind, std::string> taken;
   for (const std::string& part_text : split(text, '+')) {

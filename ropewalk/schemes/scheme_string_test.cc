@@ -119,6 +119,21 @@ TEST(SchemeString, RefusalsNamePlaceRuleAndValue) {
               HasSubstr("scheme cap, parameter pairs: must lie within 0:3, got 2:9"));
 }
 
+TEST(SchemeString, APlusSignInANumberIsNamed) {
+  EXPECT_THAT(message_of("linear,factor=1e+2"), HasSubstr("got 1e+2; write 1e2"));
+  EXPECT_THAT(message_of("base,value=1.E+6+logn"), HasSubstr("got 1.E+6; write 1.E6"));
+  EXPECT_THAT(message_of("longrope,long=1:1e+1:2,short=1:1:1"), HasSubstr("got 1e+1; write 1e1"));
+}
+
+TEST(SchemeString, WholeNumbersMayBeSpeltAsOthers) {
+  EXPECT_EQ(parse_scheme("cap,window=1e6").text(), "cap,window=1000000");
+  EXPECT_EQ(parse_scheme("cap,window=512.0").text(), "cap,window=512");
+  EXPECT_EQ(parse_scheme("sinks,count=4,size=2.5e2").text(), "sinks,count=4,size=250");
+  for (const char* text : {"cap,window=1e-1", "cap,window=512.5", "cap,window=1e17"}) {
+    EXPECT_THAT(message_of(text), HasSubstr("must be a whole number")) << text;
+  }
+}
+
 TEST(SchemeString, BrokenTextIsRefused) {
   for (const char* text : {"",
                            "+",
