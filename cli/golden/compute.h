@@ -58,6 +58,10 @@ double table_bound(double radians);
 // inv_freq, n_pairs, attention_factor, and the table of the pairs and positions that `golden` names.
 void set_spectrum(Value& out, const Spectrum& spectrum, const Json& golden);
 
+// What set_spectrum() sets, and the axis of each pair, with the tables of the `cases` that the case
+// gives, each of a position with several coordinates.
+void set_axes(Value& out, const Spectrum& spectrum, const Json& golden);
+
 // {"__float__": "nan"} as the number that JSON has no word for.
 Json with_floats(const Json& value);
 

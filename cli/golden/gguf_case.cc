@@ -78,7 +78,11 @@ Value compute_gguf(const Json& golden) {
   out.set("layout_gguf", layout_value(rotary, golden));
   if (golden.contains("inv_freq") || !golden.contains("variants")) {
     const Spectrum spectrum = rotary.spectrum.at(1);
-    set_spectrum(out, spectrum, golden);
+    if (golden.contains("cases")) {
+      set_axes(out, spectrum, golden);
+    } else {
+      set_spectrum(out, spectrum, golden);
+    }
     set_softmax_scale(out, group, spectrum);
   }
   if (golden.contains("variants")) {

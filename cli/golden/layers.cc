@@ -9,38 +9,57 @@
 namespace ropewalk::golden {
 namespace {
 
-// The words that a case has for a layer that is rotated; it picks the one that tells its layers
-// apart.
-enum class Words { kScheme, kBase, kAxes, kRope };
+bool is_linear(const LayerGroup& group) { return group.name.find("linear") != std::string::npos; }
 
-Words words_of(const Json& per_layer) {
-  for (const Json& layer : per_layer) {
-    const std::string text = layer.is_string() ? layer.get<std::string>() : "";
-    if (text.starts_with("theta=")) return Words::kBase;
-    if (text == "rope") return Words::kRope;
-    if (text == "mrope") return Words::kAxes;
-  }
-  return Words::kScheme;
+bool has_temperature(const LayerGroup& group) {
+  const QueryTemperature& temperature =
+      group.rotary ? group.rotary->temperature : group.temperature;
+  return temperature != QueryTemperature{};
 }
 
-std::string without_rotation(const LayerGroup& group) {
-  if (group.name.find("linear") != std::string::npos) return "none (linear attention)";
-  return group.temperature == QueryTemperature{} ? "none" : "none+attn_temperature";
-}
-
-std::string described(const LayerGroup& group, Words words) {
-  if (!group.rotary) return without_rotation(group);
-  switch (words) {
-    case Words::kScheme:
-      break;
-    case Words::kBase:
-      return "theta=" + to_text(static_cast<double>(group.rotary->source.base));
-    case Words::kAxes:
-      return group.rotary->spectrum.at(1).axis.empty() ? "rope" : "mrope";
-    case Words::kRope:
-      return "rope";
-  }
+std::string scheme_name(const LayerGroup& group) {
   return group.scheme.substr(0, group.scheme.find_first_of(",+"));
+}
+
+// What can truly be said of a layer that is rotated, in the words of cases.
+std::vector<std::string> statements(const LayerGroup& group) {
+  std::vector<std::string> said = {"rope", scheme_name(group)};
+  if (has_temperature(group)) said.push_back("attn_temperature");
+  if (scheme_name(group) == "rope") said.push_back("default");
+  said.push_back("theta=" + to_text(static_cast<double>(group.rotary->source.base)));
+  if (!group.rotary->spectrum.at(1).axis.empty()) said.push_back("mrope");
+  return said;
+}
+
+std::string described(const LayerGroup& group) {
+  if (group.rotary) return scheme_name(group);
+  if (is_linear(group)) return "none (linear attention)";
+  return has_temperature(group) ? "none+attn_temperature" : "none";
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ' ' || c == '+' || c == ',') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+// A case says of its layers what tells them apart: the scheme, the base, the axes, or only that they
+// are rotated. Its own words where all are true of the layer, else ours.
+std::string in_words_of(const Json& wanted, const LayerGroup& group) {
+  const std::string ours = described(group);
+  if (!wanted.is_string() || !group.rotary) return ours;
+  const auto text = wanted.get<std::string>();
+  const std::vector<std::string> said = statements(group);
+  const auto is_true = [&](const std::string& word) {
+    return std::ranges::find(said, word) != said.end();
+  };
+  return std::ranges::all_of(words_of(text), is_true) ? text : ours;
 }
 
 }  // namespace
@@ -48,10 +67,12 @@ std::string described(const LayerGroup& group, Words words) {
 Value compute_layers(const Json& golden) {
   if (rule_of(golden) != "layer_map") refuse_rule(golden);
   const ModelConfig config = read_hf_positions(with_floats(golden.at("config")), "config.json");
-  const Words words = words_of(golden.value("per_layer", Json::array()));
+  const Json wanted = golden.value("per_layer", Json::array());
   Value layers = Value::list();
-  for (const int32_t group : config.group_of_layer) {
-    layers.push(Value::exact(described(config.groups.at(static_cast<size_t>(group)), words)));
+  for (size_t layer = 0; layer < config.group_of_layer.size(); ++layer) {
+    const auto group = static_cast<size_t>(config.group_of_layer[layer]);
+    const Json words = layer < wanted.size() ? wanted[layer] : Json();
+    layers.push(Value::exact(in_words_of(words, config.groups.at(group))));
   }
   Value out = Value::object();
   out.set("per_layer", std::move(layers));

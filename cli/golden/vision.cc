@@ -58,6 +58,11 @@ PatchGrid grid_of(const Json& golden) {
   if (config.contains("num_patches_h")) {
     return {config["num_patches_h"].get<int64_t>(), config.at("num_patches_w").get<int64_t>()};
   }
+  if (rule_of(golden) == "axial_dinov3") {
+    const int64_t side =
+        config.at("image_size").get<int64_t>() / config.at("patch_size").get<int64_t>();
+    return {side, side};
+  }
   PatchGrid grid{1, 1};
   for (const Json& given : golden.at("cells")) {
     grid.rows = std::max(grid.rows, cell_of(given).row + 1);
