@@ -1,6 +1,7 @@
 // The declared configuration of GGUF files. Source: llama.cpp, llama-model.cpp (load_hparams).
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,75 +9,82 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/gguf_keys.h"
+#include "ropewalk/config/gguf_layers.h"
+#include "ropewalk/config/gguf_mechanisms.h"
+#include "ropewalk/config/gguf_remarks.h"
 #include "ropewalk/config/gguf_rope.h"
 #include "ropewalk/config/model_config.h"
 
 namespace ropewalk {
 namespace {
 
-std::string known_architectures() {
-  std::string names;
-  for (const GgufArchitecture& known : gguf_architectures()) {
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
+using Positions = GgufArchitecture::Positions;
+
+GgufArchitecture known_architecture(const GgufFile& file, const std::string& name) {
+  const GgufArchitecture* const known = find_gguf_architecture(name);
+  if (known == nullptr) {
+    throw Error(file.name() + ": general.architecture",
+                "must be one whose positions are known (" + known_gguf_architectures() + ")", name)
+        .of(FaultKind::kUnknownValue);
   }
-  return names;
+  return *known;
 }
 
 // One pass over a file, in the order in which `show` prints.
 class Reader {
  public:
-  explicit Reader(const GgufFile& file) : file_(file), keys_(file) {
-    const GgufArchitecture* const known = find_gguf_architecture(keys_.architecture());
-    if (known == nullptr) {
-      throw Error(file.name() + ": general.architecture",
-                  "must be one whose positions are known (" + known_architectures() + ")",
-                  keys_.architecture());
-    }
-    architecture_ = *known;
+  explicit Reader(const GgufFile& file)
+      : file_(file), keys_(file), architecture_(known_architecture(file, keys_.architecture())) {
     config_.architecture = keys_.architecture();
   }
 
   ModelConfig read() {
     read_sizes();
-    LayerGroup group;
-    if (architecture_.positions == GgufArchitecture::Positions::kRotary) {
-      read_rotary(group);
+    decide_by_layer_count();
+    if (architecture_.positions == Positions::kRotary) {
+      read_rotary();
     } else {
-      note_positions_without_rotation();
+      set_single_group(config_, config_.shape.n_layers, {});
     }
-    set_single_group(config_, config_.shape.n_layers, std::move(group));
-    note_unread();
+    config_.mechanisms = read_gguf_mechanisms(
+        file_, keys_, architecture_,
+        {.n_heads = config_.shape.n_heads, .context_length = context_length_}, report_);
+    config_.fields = std::move(report_.fields);
+    config_.findings = std::move(report_.findings);
+    add_gguf_remarks(file_, keys_, architecture_, context_length_, config_);
     return std::move(config_);
   }
 
  private:
-  void field(std::string name, std::string value, Provenance provenance, std::string from) {
-    config_.fields.push_back({std::move(name), std::move(value), provenance, std::move(from)});
-  }
-  void field_of_key(std::string name, std::string_view suffix) {
-    field(std::move(name), keys_.spelled(suffix), Provenance::kFile, keys_.key(suffix));
-  }
-  void note(std::string text) { config_.findings.push_back({.text = std::move(text)}); }
-
   // A size that may be absent: 0 then.
   int64_t size(const std::string& name, std::string_view suffix) {
-    const std::optional<int64_t> found = keys_.size(suffix);
-    if (found) field_of_key(name, suffix);
+    const std::optional<int64_t> found =
+        architecture_.positions == Positions::kNone ? keys_.count(suffix) : keys_.size(suffix);
+    if (found) report_.field_of_key(keys_, name, suffix);
     return found.value_or(0);
+  }
+  void refuse_above(std::string_view suffix, int64_t found, int64_t most) const {
+    if (found <= most) return;
+    throw Error(keys_.place(suffix), "must not exceed " + std::to_string(most),
+                std::to_string(found))
+        .of(FaultKind::kOutOfRange);
   }
 
   void read_sizes();
-  void read_vocabulary();
+  void read_heads();
+  void read_heads_by_layer();
   void read_head_dim();
+  void read_vocabulary();
 
-  void read_rotary(LayerGroup& group);
-  void note_positions_without_rotation();
-  void note_unread();
+  void decide_by_layer_count();
+  void read_rotary();
 
   const GgufFile& file_;
   GgufKeys keys_;
   GgufArchitecture architecture_;
   ModelConfig config_;
+  GgufReport report_;
+  int64_t first_heads_ = 0;  // of the layer that llama.cpp makes the head's width from
   int64_t context_length_ = 0;
 };
 
@@ -85,62 +93,96 @@ class Reader {
 void Reader::read_sizes() {
   ModelShape& shape = config_.shape;
   shape.n_layers = size("layers", "block_count");
-  if (shape.n_layers > kMaxLayers) {
-    throw Error(keys_.place("block_count"), "must not exceed " + std::to_string(kMaxLayers),
-                std::to_string(shape.n_layers));
-  }
+  refuse_above("block_count", shape.n_layers, kMaxLayers);
   shape.hidden = size("hidden", "embedding_length");
-  shape.n_heads = size("heads", "attention.head_count");
-  shape.n_kv_heads = size("kv_heads", "attention.head_count_kv");
-  if (shape.n_kv_heads == 0 && shape.n_heads != 0) {
-    shape.n_kv_heads = shape.n_heads;
-    field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
-          keys_.key("attention.head_count_kv") + " is absent: as many as heads");
-  }
-  if (shape.n_heads != 0 && shape.n_heads % shape.n_kv_heads != 0) {
-    throw Error(keys_.place("attention.head_count_kv"),
-                "must divide the " + std::to_string(shape.n_heads) + " heads",
-                std::to_string(shape.n_kv_heads));
-  }
+  read_heads();
   read_head_dim();
-  shape.ffn = size("ffn", "feed_forward_length");
+  if (keys_.is_list("feed_forward_length")) {
+    keys_.mark("feed_forward_length");
+  } else {
+    shape.ffn = size("ffn", "feed_forward_length");
+  }
   read_vocabulary();
   for (const std::string_view epsilon :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
     const std::optional<double> found = keys_.number(epsilon);
     if (!found) continue;
-    if (*found < 0)
-      throw Error(keys_.place(epsilon), "must not be negative", keys_.spelled(epsilon));
+    if (*found < 0) {
+      throw Error(keys_.place(epsilon), "must not be negative", keys_.spelled(epsilon))
+          .of(FaultKind::kOutOfRange);
+    }
     shape.norm_epsilon = *found;
-    field_of_key("norm_epsilon", epsilon);
+    report_.field_of_key(keys_, "norm_epsilon", epsilon);
   }
   shape.tied_output = file_.find_tensor("output.weight") == nullptr;
   context_length_ = size("context_length", "context_length");
 }
 
+void Reader::read_heads() {
+  ModelShape& shape = config_.shape;
+  if (keys_.is_list("attention.head_count") || keys_.is_list("attention.head_count_kv")) {
+    read_heads_by_layer();
+    return;
+  }
+  shape.n_heads = first_heads_ = size("heads", "attention.head_count");
+  shape.n_kv_heads = size("kv_heads", "attention.head_count_kv");
+  if (shape.n_kv_heads == 0 && shape.n_heads != 0) {
+    shape.n_kv_heads = shape.n_heads;
+    report_.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
+                  keys_.key("attention.head_count_kv") + " is absent: as many as heads");
+  }
+  if (shape.n_heads != 0 && shape.n_heads % shape.n_kv_heads != 0) {
+    throw Error(keys_.place("attention.head_count_kv"),
+                "must divide the " + std::to_string(shape.n_heads) + " heads",
+                std::to_string(shape.n_kv_heads))
+        .of(FaultKind::kNotDivisible);
+  }
+}
+
+// Layers of several widths, or without attention: the largest counts stand for all.
+void Reader::read_heads_by_layer() {
+  const auto largest = [&](const std::string& name, std::string_view suffix) {
+    const auto counts = keys_.counts(suffix, config_.shape.n_layers);
+    if (!counts || counts->empty()) return int64_t{0};
+    const auto [least, most] = std::ranges::minmax(*counts);
+    report_.field(name,
+                  least == most ? std::to_string(most)
+                                : std::to_string(least) + " to " + std::to_string(most),
+                  Provenance::kFile, keys_.key(suffix));
+    if (suffix == "attention.head_count") {
+      first_heads_ = counts->front() != 0 ? counts->front() : most;
+    }
+    return most;
+  };
+  config_.shape.n_heads = largest("heads", "attention.head_count");
+  config_.shape.n_kv_heads = largest("kv_heads", "attention.head_count_kv");
+}
+
 void Reader::read_head_dim() {
   ModelShape& shape = config_.shape;
-  shape.head_dim = size("head_dim", "attention.key_length");
-  if (shape.head_dim == 0 && shape.hidden != 0 && shape.n_heads != 0) {
-    if (shape.hidden % shape.n_heads != 0) {
+  const std::string_view latent = "attention.key_length_mla";
+  const std::string_view suffix =
+      architecture_.latent && keys_.has(latent) ? latent : "attention.key_length";
+  shape.head_dim = size("head_dim", suffix);
+  if (shape.head_dim == 0 && shape.hidden != 0 && first_heads_ != 0) {
+    if (shape.hidden % first_heads_ != 0) {
       throw Error(keys_.place("attention.head_count"),
                   "must divide embedding_length " + std::to_string(shape.hidden) +
                       ", as attention.key_length is absent",
-                  std::to_string(shape.n_heads));
+                  std::to_string(first_heads_))
+          .of(FaultKind::kNotDivisible);
     }
-    shape.head_dim = shape.hidden / shape.n_heads;
-    field("head_dim", std::to_string(shape.head_dim), Provenance::kDerived,
-          "embedding_length / head_count");
+    shape.head_dim = shape.hidden / first_heads_;
+    report_.field("head_dim", std::to_string(shape.head_dim), Provenance::kDerived,
+                  "embedding_length / head_count");
   }
-  if (shape.head_dim > kMaxHeadDim) {
-    throw Error(keys_.place("attention.key_length"),
-                "must not exceed " + std::to_string(kMaxHeadDim), std::to_string(shape.head_dim));
-  }
-  const std::optional<int64_t> value_length = keys_.size("attention.value_length");
-  if (value_length && *value_length != shape.head_dim) {
+  refuse_above(suffix, shape.head_dim, kMaxHeadDim);
+  const std::optional<int64_t> value_length = keys_.count("attention.value_length");
+  if (architecture_.runs && value_length && *value_length != shape.head_dim) {
     throw Error(keys_.place("attention.value_length"),
                 "must equal the key's head width " + std::to_string(shape.head_dim),
-                std::to_string(*value_length));
+                std::to_string(*value_length))
+        .of(FaultKind::kInconsistent);
   }
 }
 
@@ -157,60 +199,92 @@ void Reader::read_vocabulary() {
   int64_t& vocabulary = config_.shape.vocabulary;
   if (rows != 0) {
     vocabulary = rows;
-    field("vocabulary", std::to_string(rows), Provenance::kFile, "rows of token_embd.weight");
+    report_.field("vocabulary", std::to_string(rows), Provenance::kFile,
+                  "rows of token_embd.weight");
   } else if (declared != 0) {
     vocabulary = declared;
-    field_of_key("vocabulary", "vocab_size");
+    report_.field_of_key(keys_, "vocabulary", "vocab_size");
   } else if (n_tokens != 0) {
     vocabulary = n_tokens;
-    field("vocabulary", std::to_string(n_tokens), Provenance::kFile,
-          "length of " + std::string(list));
+    report_.field("vocabulary", std::to_string(n_tokens), Provenance::kFile,
+                  "length of " + std::string(list));
   }
   if (n_tokens != 0 && n_tokens != vocabulary) {
     throw Error(file_.name() + ": " + std::string(list),
                 "must have one token for each of the " + std::to_string(vocabulary) + " embeddings",
-                std::to_string(n_tokens));
+                std::to_string(n_tokens))
+        .of(FaultKind::kWrongLength);
   }
   if (declared != 0 && declared != vocabulary) {
-    note(keys_.key("vocab_size") + " is " + std::to_string(declared) + ", but the embedding has " +
-         std::to_string(vocabulary) + " rows: the rows count");
+    report_.warn(FaultKind::kInconsistent, keys_.key("vocab_size"),
+                 keys_.key("vocab_size") + " is " + std::to_string(declared) +
+                     ", but the embedding has " + std::to_string(vocabulary) +
+                     " rows: the rows count");
   }
 }
 
 // ---- positions
 
-void Reader::read_rotary(LayerGroup& group) {
-  if (config_.shape.head_dim == 0) {
+// Baichuan's two models go by one name.
+void Reader::decide_by_layer_count() {
+  if (!architecture_.by_layer_count) return;
+  const int64_t n_layers = config_.shape.n_layers;
+  if (n_layers == 0) {
+    throw Error(keys_.place("block_count"), "must be present: 32 layers are rotary, 40 have ALiBi")
+        .of(FaultKind::kMissingKey);
+  }
+  if (n_layers == 32) return;
+  architecture_.positions = n_layers == 40 ? Positions::kAlibi : Positions::kNone;
+  if (n_layers != 40) {
+    report_.warn(FaultKind::kInconsistent, keys_.key("block_count"),
+                 keys_.key("block_count") + " = " + std::to_string(n_layers) +
+                     ": llama.cpp knows the models of 32 (rotary) and 40 layers (ALiBi), and gives "
+                     "this one no positions");
+  }
+}
+
+void Reader::read_rotary() {
+  const ModelShape& shape = config_.shape;
+  if (shape.head_dim == 0) {
     throw Error(keys_.place("attention.key_length"),
-                "must be present, or embedding_length and attention.head_count");
+                "must be present, or embedding_length and attention.head_count")
+        .of(FaultKind::kMissingKey);
   }
-  if (context_length_ == 0) throw Error(keys_.place("context_length"), "must be present");
-  DeclaredRope rope =
-      read_gguf_rope(file_, keys_, architecture_,
-                     {.head_dim = config_.shape.head_dim, .context_length = context_length_});
-  std::ranges::move(rope.fields, std::back_inserter(config_.fields));
-  std::ranges::move(rope.findings, std::back_inserter(config_.findings));
-  group.scheme = std::move(rope.scheme);
-  group.rotary = std::move(rope.rotary);
-}
-
-void Reader::note_positions_without_rotation() {
-  note(architecture_.positions == GgufArchitecture::Positions::kLearned
-           ? "no rotary positions: a learned table is added to the embeddings and ends at "
-             "context_length"
-           : "no rotary positions: ALiBi, a bias on the scores that falls with distance");
-}
-
-void Reader::note_unread() {
-  for (const std::string& key : keys_.unread({"rope.", "attention."})) {
-    note(key + " is not used");
+  if (context_length_ == 0) {
+    throw Error(keys_.place("context_length"), "must be present").of(FaultKind::kMissingKey);
   }
+  const auto before = std::ssize(report_.fields);
+  const GgufLayers found = read_gguf_layers(keys_, architecture_, shape.n_layers, report_);
+  const GgufGroupOf group_of = read_gguf_rope(
+      file_, keys_, architecture_,
+      {.head_dim = shape.head_dim, .context_length = context_length_, .window = found.window},
+      report_);
+
+  const bool alike = std::ranges::all_of(
+      found.layers, [&](const GgufLayer& layer) { return layer == found.layers.front(); });
+  if (alike) {
+    LayerGroup group = group_of(found.layers.front());
+    report_.fields.insert(report_.fields.begin() + before, group.fields.begin(),
+                          group.fields.end());
+    group.fields.clear();
+    set_single_group(config_, shape.n_layers, std::move(group));
+    return;
+  }
+  std::vector<std::string> names;
+  for (const GgufLayer& layer : found.layers) names.push_back(layer_name(architecture_, layer));
+  set_groups(config_, names, [&](const std::string& name) {
+    return group_of(found.layers[std::ranges::find(names, name) - names.begin()]);
+  });
+  if (found.told) return;
+  for (LayerGroup& group : config_.groups) group.layers.clear();
+  config_.group_of_layer.assign(1, 0);
 }
 
 // ---- what running needs
 
 void require(const GgufFile& file, const std::string& key, bool present) {
-  if (!present) throw Error(file.name() + ": " + key, "must be present");
+  if (present) return;
+  throw Error(file.name() + ": " + key, "must be present").of(FaultKind::kMissingKey);
 }
 
 void require_runnable(const GgufFile& file, const ModelConfig& config) {
@@ -224,6 +298,12 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
   require(file, prefix + "block_count", shape.n_layers != 0);
   require(file, prefix + "embedding_length", shape.hidden != 0);
   require(file, prefix + "attention.head_count", shape.n_heads != 0);
+  for (const char* const list : {"attention.head_count", "attention.head_count_kv"}) {
+    const GgufValue* const value = file.metadata().find(prefix + list);
+    if (value == nullptr || value->type != GgufType::kArray) continue;
+    throw Error(file.name() + ": " + prefix + list, "must be one number for all layers",
+                value->describe());
+  }
   require(file, prefix + "feed_forward_length", shape.ffn != 0);
   require(file, prefix + "attention.layer_norm_rms_epsilon",
           file.metadata().contains(prefix + "attention.layer_norm_rms_epsilon"));
@@ -243,7 +323,10 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
 
 }  // namespace
 
-ModelConfig read_gguf_positions(const GgufFile& file) { return Reader(file).read(); }
+ModelConfig read_gguf_positions(const GgufFile& file) {
+  refuse_later_part(file);
+  return Reader(file).read();
+}
 
 ModelConfig read_gguf_config(const GgufFile& file) {
   ModelConfig config = read_gguf_positions(file);

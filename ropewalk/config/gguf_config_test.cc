@@ -132,10 +132,13 @@ TEST(GgufConfig, SchemeStringRebuildsTheDeclaration) {
             declared.spectrum.at(1).inv_freq());
 }
 
-TEST(GgufConfig, BetasOfTheFileAreNotUsed) {
+TEST(GgufConfig, BetasOfTheFileAreTheModels) {
   const ModelConfig config = yarn_gguf().set("llama.rope.scaling.yarn_beta_fast", 8.0F).positions();
-  EXPECT_EQ(config.groups[0].scheme, "yarn,factor=4,original=1024");
-  EXPECT_TRUE(notes_mention(config, "llama.rope.scaling.yarn_beta_fast = 8 is not used"));
+  EXPECT_EQ(config.groups[0].scheme, "yarn,factor=4,beta_fast=8,original=1024");
+  const Finding* const finding = find_finding(config, "yarn_beta_fast");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->kind, FaultKind::kInconsistent);
+  EXPECT_THAT(finding->text, HasSubstr("llama.cpp does not look at it and takes 32"));
   // What the loader takes anyway is worth no line.
   EXPECT_THAT(yarn_gguf().set("llama.rope.scaling.yarn_beta_fast", 32.0F).positions().findings,
               IsEmpty());
@@ -204,7 +207,7 @@ TEST(GgufConfig, PositionsWithoutRotation) {
 
 TEST(GgufConfig, WhatDoesNotRunIsRefusedByName) {
   EXPECT_THAT(message_of([] { plain_gguf("gpt2").config(); }), HasSubstr("general.architecture"));
-  EXPECT_THAT(message_of([] { plain_gguf("gemma3").positions(); }), HasSubstr("got gemma3"));
+  EXPECT_THAT(message_of([] { plain_gguf("gemma33").positions(); }), HasSubstr("got gemma33"));
   EXPECT_THAT(message_of([] { plain_gguf().config(); }), HasSubstr("feed_forward_length"));
   EXPECT_THAT(message_of([] { plain_gguf().remove("llama.context_length").positions(); }),
               HasSubstr("llama.context_length: must be present"));

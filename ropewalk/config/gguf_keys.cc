@@ -1,7 +1,9 @@
 #include "ropewalk/config/gguf_keys.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "ropewalk/base/error.h"
 
@@ -56,15 +58,57 @@ std::string GgufKeys::spelled(std::string_view suffix) const {
   return value == nullptr ? std::string() : ropewalk::spelled(*value);
 }
 
+bool GgufKeys::is_list(std::string_view suffix) const {
+  const GgufValue* const value = file_.metadata().find(key(suffix));
+  return value != nullptr && value->type == GgufType::kArray;
+}
+
 std::optional<int64_t> GgufKeys::size(std::string_view suffix) {
+  const std::optional<int64_t> found = count(suffix);
+  if (found && *found < 1) {
+    throw Error(place(suffix), "must be from 1 to 2^31", std::to_string(*found))
+        .of(FaultKind::kOutOfRange);
+  }
+  return found;
+}
+
+std::optional<int64_t> GgufKeys::count(std::string_view suffix) {
   mark(suffix);
   const GgufValue* const value = file_.metadata().find(key(suffix));
   if (value != nullptr && value->type == GgufType::kArray) {
-    throw Error(place(suffix), "must be one number for all layers", value->describe());
+    throw Error(place(suffix), "must be one number for all layers", value->describe())
+        .of(FaultKind::kBadType);
   }
   const std::optional<int64_t> found = file_.metadata().find_i64(key(suffix));
-  if (found && (*found < 1 || *found > kLargestSize)) {
-    throw Error(place(suffix), "must be from 1 to 2^31", std::to_string(*found));
+  if (found) check_count(suffix, *found);
+  return found;
+}
+
+void GgufKeys::check_count(std::string_view suffix, int64_t value) const {
+  if (value >= 0 && value <= kLargestSize) return;
+  throw Error(place(suffix), "must be from 0 to 2^31", std::to_string(value))
+      .of(FaultKind::kOutOfRange);
+}
+
+std::optional<std::vector<int64_t>> GgufKeys::counts(std::string_view suffix, int64_t n) {
+  mark(suffix);
+  const GgufValue* const value = file_.metadata().find(key(suffix));
+  if (value == nullptr) return std::nullopt;
+  std::vector<int64_t> found;
+  if (value->type == GgufType::kBool) {
+    found.assign(std::max<size_t>(1, n), std::get<bool>(value->scalar) ? 1 : 0);
+  } else if (value->type != GgufType::kArray) {
+    found.assign(std::max<size_t>(1, n), count(suffix).value_or(0));
+  } else if (value->element_type == GgufType::kBool) {
+    std::ranges::copy(file_.metadata().get_bool_array(key(suffix)), std::back_inserter(found));
+  } else {
+    std::ranges::copy(file_.metadata().get_i32_array(key(suffix)), std::back_inserter(found));
+  }
+  for (const int64_t entry : found) check_count(suffix, entry);
+  if (std::ssize(found) < n) {
+    throw Error(place(suffix), "must have a value for each of the " + std::to_string(n) + " layers",
+                std::to_string(found.size()) + " values")
+        .of(FaultKind::kWrongLength);
   }
   return found;
 }
@@ -73,7 +117,7 @@ std::optional<double> GgufKeys::number(std::string_view suffix) {
   mark(suffix);
   const std::optional<double> found = file_.metadata().find_f64(key(suffix));
   if (found && !std::isfinite(*found)) {
-    throw Error(place(suffix), "must be finite", spelled(suffix));
+    throw Error(place(suffix), "must be finite", spelled(suffix)).of(FaultKind::kOutOfRange);
   }
   return found;
 }

@@ -35,10 +35,18 @@ class GgufKeys {
   // As the file spells it; empty where the key is absent.
   std::string spelled(std::string_view suffix) const;
 
+  bool is_list(std::string_view suffix) const;
+
   std::optional<int64_t> size(std::string_view suffix);   // an integer in [1, 2^31]
+  std::optional<int64_t> count(std::string_view suffix);  // an integer in [0, 2^31]
   std::optional<double> number(std::string_view suffix);  // finite; a float32's exact value
   std::optional<bool> flag(std::string_view suffix);
   std::optional<std::string> text(std::string_view suffix);
+
+  // A list of integers in [0, 2^31] or of bools, or one of either that stands for n of them. Throws
+  // Error where a list has fewer than n.
+  //   n  0: unknown; one number is then a list of one
+  std::optional<std::vector<int64_t>> counts(std::string_view suffix, int64_t n);
 
   // Counts as read.
   void mark(std::string_view suffix);
@@ -47,6 +55,8 @@ class GgufKeys {
   std::vector<std::string> unread(std::initializer_list<std::string_view> prefixes) const;
 
  private:
+  void check_count(std::string_view suffix, int64_t value) const;
+
   const GgufFile& file_;
   std::string architecture_;
   std::set<std::string> read_;

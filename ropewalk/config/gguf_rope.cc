@@ -8,304 +8,482 @@
 #include "ropewalk/config/gguf_rope.h"
 
 #include <algorithm>
-#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/declared_rotary.h"
+#include "ropewalk/config/gguf_factors.h"
+#include "ropewalk/config/gguf_scaling.h"
+#include "ropewalk/math/axes.h"
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
 namespace {
 
+using Axes = GgufArchitecture::Axes;
+using Kind = GgufLayer::Kind;
+using Temperature = GgufArchitecture::Temperature;
+
 constexpr double kDefaultBase = 10000;  // llama.cpp's, whatever the architecture
 
-constexpr const char* kRopeFreqs = "rope_freqs.weight";
-constexpr const char* kFactorsLong = "rope_factors_long.weight";
-constexpr const char* kFactorsShort = "rope_factors_short.weight";
-
-struct Scaling {
-  std::string type = "linear";  // llama.cpp's default: does nothing without a factor
-  bool has_lists = false;       // the long and the short list of divisors are in force
-  double factor = 1;
-  int64_t original = 0;  // tokens
-  double amplitude = 1;
-
-  bool counts_from_original() const { return type == "yarn" || has_lists; }
-};
+constexpr std::string_view kBase = "rope.freq_base";
+constexpr std::string_view kSlidingBase = "rope.freq_base_swa";
+constexpr std::string_view kCompressedBase = "attention.compress_rope_freq_base";
+constexpr std::string_view kWidth = "rope.dimension_count";
+constexpr std::string_view kSlidingWidth = "rope.dimension_count_swa";
+constexpr std::string_view kSections = "rope.dimension_sections";
+constexpr std::string_view kTemperatureScale = "attention.temperature_scale";
+constexpr std::string_view kTemperatureLength = "attention.temperature_length";
 
 class RopeReader {
  public:
   RopeReader(const GgufFile& file, GgufKeys& keys, const GgufArchitecture& architecture,
-             const GgufRopeSizes& sizes)
-      : file_(file), keys_(keys), architecture_(architecture), sizes_(sizes) {}
-
-  DeclaredRope read() {
-    const PairLayout layout = read_layout();
-    FrequencySource source = {.base = read_base(), .frequency_dim = layout.rotary_dim};
-    const Scaling scaling = read_scaling();
-    source.trained_length = read_trained_length(scaling);
-    const FrequencyDeclaration declaration = declare(scaling, layout.n_pairs());
-    result_.rotary = build_rotary(source, layout, declaration);
-    result_.scheme = scheme_text(declaration);
-    return std::move(result_);
+             const GgufRopeSizes& sizes, GgufReport& report)
+      : file_(file), keys_(keys), architecture_(architecture), sizes_(sizes), report_(report) {
+    if (architecture.fixed) {
+      note_fixed();
+    } else {
+      scaling_ = read_gguf_scaling(keys, architecture, sizes.context_length, report);
+      factors_ = find_gguf_factors(file, keys, architecture, scaling_.type, report);
+      if (factors_.kind == GgufFactors::Kind::kLists && scaling_.type != "yarn") {
+        note_assumed_original(keys, scaling_, report);
+      }
+    }
+    read_sections();
+    temperature_ = read_temperature();
   }
+
+  LayerGroup group(const GgufLayer& layer);
 
  private:
-  void field(std::string name, std::string value, Provenance provenance, std::string from) {
-    result_.fields.push_back({std::move(name), std::move(value), provenance, std::move(from)});
+  bool sliding(const GgufLayer& layer) const { return layer.kind == Kind::kSliding; }
+  bool unscaled(const GgufLayer& layer) const {
+    return sliding(layer) && (architecture_.compressed ||
+                              architecture_.sliding.scaling == GgufSliding::Scaling::kPlain);
   }
-  void field_of_key(std::string name, std::string_view suffix) {
-    field(std::move(name), keys_.spelled(suffix), Provenance::kFile, keys_.key(suffix));
+  bool has_factors(const GgufLayer& layer) const {
+    return factors_.kind != GgufFactors::Kind::kNone && !factors_.cut_off &&
+           !(architecture_.factors_of_full && sliding(layer));
   }
-  void note(std::string text) { result_.findings.push_back({.text = std::move(text)}); }
 
-  PairLayout read_layout();
-  double read_base();
-  Scaling read_scaling();
-  std::string read_type();
-  bool has_lists_in_force(const std::string& type);
-  double read_factor(const std::string& type);
-  int64_t read_original(const Scaling& scaling);
-  double read_amplitude();
-  void read_ignored(const Scaling& scaling);
-  int64_t read_trained_length(const Scaling& scaling);
+  void note_fixed();
+  void read_sight(const GgufLayer& layer, GgufReport& own) const;
+  void read_sections();
+  QueryTemperature read_temperature();
+  QueryTemperature temperature_of(const GgufLayer& layer) const;
 
-  FrequencyDeclaration declare(const Scaling& scaling, int64_t n_pairs);
-  std::vector<double> read_divisors(const char* tensor, int64_t n_pairs);
+  PairLayout read_layout(const GgufLayer& layer, GgufReport& own);
+  PairOrder read_order(GgufReport& own) const;
+  int64_t read_head_dim(const GgufLayer& layer, GgufReport& own);
+  int64_t read_width(const GgufLayer& layer, int64_t head_dim, GgufReport& own);
+  int64_t full_width(int64_t head_dim);
+
+  double read_base(const GgufLayer& layer, GgufReport& own);
+  double read_base_of(std::string_view suffix, GgufReport& own);
+  double read_full_base(GgufReport& own);
+  double read_sliding_base(GgufReport& own);
+  int64_t read_trained_length(const GgufLayer& layer, GgufReport& own) const;
+
+  FrequencyDeclaration declare(const GgufLayer& layer, const PairLayout& layout, GgufReport& own);
+  void declare_lists(std::vector<std::vector<double>> lists, FrequencyDeclaration& declaration);
+  std::vector<uint8_t> axes_of(int64_t n_pairs);
+  void note_extra_axis(const std::vector<uint8_t>& theirs, const std::vector<uint8_t>& ours);
 
   const GgufFile& file_;
   GgufKeys& keys_;
   const GgufArchitecture& architecture_;
   const GgufRopeSizes sizes_;
-  DeclaredRope result_;
+  GgufReport& report_;
+  GgufScaling scaling_;
+  GgufFactors factors_;
+  std::vector<int64_t> sections_;  // empty: one axis
+  QueryTemperature temperature_;
 };
 
-PairLayout RopeReader::read_layout() {
-  const std::string_view suffix = "rope.dimension_count";
-  const std::optional<int64_t> declared = keys_.size(suffix);
-  const int64_t rotary_dim = declared.value_or(sizes_.head_dim);
-  if (declared) {
-    field_of_key("rotary_dim", suffix);
-  } else {
-    field("rotary_dim", std::to_string(rotary_dim), Provenance::kFamilyDefault,
-          keys_.key(suffix) + " is absent: the whole head");
+LayerGroup RopeReader::group(const GgufLayer& layer) {
+  LayerGroup group;
+  GgufReport own;
+  if (!layer.rotated) {
+    group.temperature = temperature_of(layer);
+    read_sight(layer, own);
+    group.fields = std::move(own.fields);
+    return group;
   }
-  if (rotary_dim > sizes_.head_dim || (architecture_.whole_head && rotary_dim != sizes_.head_dim)) {
+  const PairLayout layout = read_layout(layer, own);
+  FrequencySource source = {.base = read_base(layer, own), .frequency_dim = layout.rotary_dim};
+  source.trained_length = read_trained_length(layer, own);
+  const FrequencyDeclaration declaration = declare(layer, layout, own);
+  read_sight(layer, own);
+  group.rotary = build_rotary(source, layout, declaration);
+  group.scheme = factors_.cut_off && factors_.kind != GgufFactors::Kind::kNone
+                     ? std::string()
+                     : scheme_text(declaration);
+  group.fields = std::move(own.fields);
+  std::ranges::move(own.findings, std::back_inserter(report_.findings));
+  return group;
+}
+
+// Which keys a query sees, in words: the convention is what engines part on.
+void RopeReader::read_sight(const GgufLayer& layer, GgufReport& own) const {
+  if (!sliding(layer) || sizes_.window == 0) return;
+  const std::string window = std::to_string(sizes_.window);
+  std::string seen = "the last " + window + " tokens, its own included";
+  if (architecture_.sliding.sight == GgufSliding::Sight::kChunked) {
+    seen = "its own chunk of " + window + " tokens, back from its own";
+  } else if (architecture_.sliding.sight == GgufSliding::Sight::kSymmetric) {
+    seen = std::to_string(sizes_.window / 2) + " tokens on each side";
+  }
+  own.field("sees", seen, Provenance::kDerived, "window");
+}
+
+// ---- the layout
+
+PairLayout RopeReader::read_layout(const GgufLayer& layer, GgufReport& own) {
+  const int64_t head_dim = read_head_dim(layer, own);
+  const int64_t width = read_width(layer, head_dim, own);
+  if (architecture_.latent && width != head_dim) {
+    own.field("rotated_part",
+              "the last " + std::to_string(width) + " of " + std::to_string(head_dim),
+              Provenance::kFamilyDefault, "implied by architecture " + keys_.architecture());
+  }
+  return {.order = read_order(own),
+          .head_dim = architecture_.latent ? width : head_dim,
+          .rotary_dim = width};
+}
+
+PairOrder RopeReader::read_order(GgufReport& own) const {
+  PairOrder order = architecture_.order;
+  if (!sections_.empty()) order = PairOrder::kHalf;
+  if (!architecture_.interleaved_with.empty() && keys_.has(architecture_.interleaved_with)) {
+    order = PairOrder::kInterleaved;
+  }
+  const bool half = order == PairOrder::kHalf;
+  std::string from = "implied by architecture " + keys_.architecture();
+  if (!sections_.empty()) from += " with " + std::string(kSections);
+  if (architecture_.permuted) from += ", q and k rows reordered by the converter";
+  own.field("layout", half ? "half" : "interleaved", Provenance::kFamilyDefault, std::move(from));
+  return order;
+}
+
+int64_t RopeReader::read_head_dim(const GgufLayer& layer, GgufReport& own) {
+  if (!sliding(layer)) return sizes_.head_dim;
+  const std::string_view suffix =
+      architecture_.latent ? "attention.key_length_mla_swa" : "attention.key_length_swa";
+  const std::optional<int64_t> found = keys_.size(suffix);
+  if (!found) return sizes_.head_dim;
+  if (*found > kMaxHeadDim) {
+    throw Error(keys_.place(suffix), "must not exceed " + std::to_string(kMaxHeadDim),
+                std::to_string(*found))
+        .of(FaultKind::kOutOfRange);
+  }
+  own.field_of_key(keys_, "head_dim", suffix);
+  return *found;
+}
+
+// What rope.dimension_count says, before an architecture makes less of it.
+int64_t RopeReader::full_width(int64_t head_dim) {
+  return architecture_.fixed ? head_dim : keys_.size(kWidth).value_or(sizes_.head_dim);
+}
+
+int64_t RopeReader::read_width(const GgufLayer& layer, int64_t head_dim, GgufReport& own) {
+  const std::string_view suffix =
+      sliding(layer) && keys_.has(kSlidingWidth) ? kSlidingWidth : kWidth;
+  int64_t width = suffix == kSlidingWidth ? *keys_.size(suffix) : full_width(head_dim);
+  if (architecture_.half_of_full && !sliding(layer)) {
+    own.field("rotary_dim", std::to_string(width / 2), Provenance::kDerived,
+              "half of " + keys_.key(kWidth) + ", implied by architecture " + keys_.architecture());
+    width /= 2;
+  } else if (keys_.has(suffix) && !architecture_.fixed) {
+    own.field_of_key(keys_, "rotary_dim", suffix);
+  } else {
+    own.field("rotary_dim", std::to_string(width), Provenance::kFamilyDefault,
+              keys_.key(suffix) + (architecture_.fixed ? " is not looked at" : " is absent") +
+                  ": the whole head");
+  }
+  if (width > head_dim || (architecture_.whole_head && width != head_dim)) {
     throw Error(keys_.place(suffix),
                 std::string(architecture_.whole_head ? "must equal" : "must not exceed") +
-                    " the head width " + std::to_string(sizes_.head_dim),
-                std::to_string(rotary_dim));
+                    " the head width " + std::to_string(head_dim),
+                std::to_string(width))
+        .of(FaultKind::kOutOfRange);
   }
-  if (rotary_dim % 2 != 0) {
-    throw Error(keys_.place(suffix), "must be even", std::to_string(rotary_dim));
+  if (width % 2 != 0) {
+    throw Error(keys_.place(suffix), "must be even", std::to_string(width))
+        .of(FaultKind::kOddDimension);
   }
-
-  const bool half = architecture_.order == PairOrder::kHalf;
-  std::string from = "implied by architecture " + keys_.architecture();
-  if (architecture_.permuted) from += ", q and k rows reordered by the converter";
-  field("layout", half ? "half" : "interleaved", Provenance::kFamilyDefault, std::move(from));
-  return {.order = architecture_.order, .head_dim = sizes_.head_dim, .rotary_dim = rotary_dim};
+  return width;
 }
 
-double RopeReader::read_base() {
-  const std::string_view suffix = "rope.freq_base";
-  const std::optional<double> base = keys_.number(suffix);
-  if (!base) {
-    field("base", to_text(kDefaultBase), Provenance::kFamilyDefault,
-          keys_.key(suffix) + " is absent: llama.cpp's default");
+// ---- the base
+
+double RopeReader::read_base_of(std::string_view suffix, GgufReport& own) {
+  const double base = *keys_.number(suffix);
+  if (base <= 1) {
+    throw Error(keys_.place(suffix), "must be above 1", keys_.spelled(suffix))
+        .of(FaultKind::kOutOfRange);
+  }
+  own.field_of_key(keys_, "base", suffix);
+  return base;
+}
+
+double RopeReader::read_full_base(GgufReport& own) {
+  if (keys_.has(kBase) && !architecture_.fixed) return read_base_of(kBase, own);
+  own.field("base", to_text(kDefaultBase), Provenance::kFamilyDefault,
+            keys_.key(kBase) + (architecture_.fixed ? " is not looked at" : " is absent") +
+                ": llama.cpp's default");
+  return kDefaultBase;
+}
+
+// The file's second base is never the first by silence: where llama.cpp copies the first, the field
+// says so.
+double RopeReader::read_sliding_base(GgufReport& own) {
+  const GgufSliding::Base rule = architecture_.sliding.base;
+  if (keys_.has(kSlidingBase)) {
+    const double base = read_base_of(kSlidingBase, own);
+    GgufReport unused;
+    if (rule == GgufSliding::Base::kFullOnly && base != read_full_base(unused)) {
+      own.warn(FaultKind::kInconsistent, keys_.key(kSlidingBase),
+               keys_.key(kSlidingBase) + " = " + keys_.spelled(kSlidingBase) +
+                   ", as the model has it; llama.cpp does not look at it under this architecture "
+                   "and takes " +
+                   keys_.key(kBase));
+    }
+    return base;
+  }
+  if (rule == GgufSliding::Base::kTenThousand) {
+    own.field("base", to_text(kDefaultBase), Provenance::kFamilyDefault,
+              keys_.key(kSlidingBase) + " is absent: 10000, not " + keys_.key(kBase));
     return kDefaultBase;
   }
-  if (*base <= 1) throw Error(keys_.place(suffix), "must be above 1", keys_.spelled(suffix));
-  field_of_key("base", suffix);
-  return *base;
+  GgufReport full;
+  const double base = read_full_base(full);
+  own.field("base", full.fields.front().value, Provenance::kFamilyDefault,
+            keys_.key(kSlidingBase) + " is absent: as " + keys_.key(kBase));
+  return base;
 }
 
-Scaling RopeReader::read_scaling() {
-  Scaling scaling;
-  scaling.type = read_type();
-  scaling.has_lists = has_lists_in_force(scaling.type);
-  scaling.factor = read_factor(scaling.type);
-  scaling.original = read_original(scaling);
-  scaling.amplitude = read_amplitude();
-  read_ignored(scaling);
-  return scaling;
-}
-
-std::string RopeReader::read_type() {
-  const std::string_view suffix = "rope.scaling.type";
-  const std::optional<std::string> found = keys_.text(suffix);
-  if (!found) return Scaling{}.type;
-  for (const char* known : {"none", "linear", "yarn", "longrope"}) {
-    if (*found != known) continue;
-    field_of_key("scaling", suffix);
-    return *found;
-  }
-  throw Error(keys_.place(suffix), "must be none, linear, yarn or longrope", *found);
-}
-
-bool RopeReader::has_lists_in_force(const std::string& type) {
-  const bool wanted = type == "longrope" || architecture_.always_loads_factors;
-  const bool has_long = file_.find_tensor(kFactorsLong) != nullptr;
-  const bool has_short = file_.find_tensor(kFactorsShort) != nullptr;
-  if (file_.find_tensor(kRopeFreqs) != nullptr || !wanted) {
-    if (has_long || has_short) {
-      note(std::string("tensors rope_factors_* are not used: ") +
-           (wanted ? std::string(kRopeFreqs) + " comes first"
-                   : keys_.key("rope.scaling.type") + " is not longrope"));
+double RopeReader::read_base(const GgufLayer& layer, GgufReport& own) {
+  if (architecture_.compressed && !sliding(layer)) {
+    if (!keys_.has(kCompressedBase)) {
+      throw Error(keys_.place(kCompressedBase), "must be present").of(FaultKind::kMissingKey);
     }
-    return false;
+    return read_base_of(kCompressedBase, own);
   }
-  if (has_long != has_short || (type == "longrope" && !has_long)) {
-    throw Error(file_.name() + ": " + (has_long ? kFactorsShort : kFactorsLong),
-                "must be present: long and short factors come together");
-  }
-  return has_long;
+  return sliding(layer) && !architecture_.compressed ? read_sliding_base(own) : read_full_base(own);
 }
 
-double RopeReader::read_factor(const std::string& type) {
-  const std::string_view current = "rope.scaling.factor";
-  const std::string_view legacy = "rope.scale_linear";
-  if (keys_.has(current) && keys_.has(legacy)) {
-    note(keys_.key(legacy) + " = " + keys_.spelled(legacy) + " is not used: " + keys_.key(current) +
-         " comes first");
-    keys_.mark(legacy);
-  }
-  const std::string_view suffix = keys_.has(current) ? current : legacy;
-  const std::optional<double> found = keys_.number(suffix);
-  if (!found) {
-    if (type == "yarn") note(keys_.key(current) + " is absent: yarn scales nothing");
-    return 1;
-  }
-  if (*found != 0 && *found < 1) {
-    throw Error(keys_.place(suffix), "must be at least 1, or 0 for none", keys_.spelled(suffix));
-  }
-  field_of_key("factor", suffix);
-  if (*found == 0) {
-    note(keys_.key(suffix) + " = 0 is taken as 1, as llama.cpp does");
-    return 1;
-  }
-  if (type == "none" && *found != 1) {
-    note(keys_.key(suffix) + " is not used: scaling none means factor 1");
-    return 1;
-  }
-  return *found;
-}
-
-int64_t RopeReader::read_original(const Scaling& scaling) {
-  const std::string_view suffix = "rope.scaling.original_context_length";
-  if (const std::optional<int64_t> found = keys_.size(suffix)) {
-    field_of_key("original_length", suffix);
-    if (*found > sizes_.context_length) {
-      note(keys_.key(suffix) + " exceeds context_length " + std::to_string(sizes_.context_length));
-    }
-    return *found;
-  }
-  if (scaling.counts_from_original()) {
-    field("original_length", std::to_string(sizes_.context_length), Provenance::kAssumed,
-          keys_.key(suffix) + " is absent: context_length, as llama.cpp does");
-    note(keys_.key(suffix) + " is absent: assumed to be context_length, as llama.cpp does");
-  }
-  return sizes_.context_length;
-}
-
-double RopeReader::read_amplitude() {
-  const std::string_view suffix = "rope.scaling.attn_factor";
-  const std::optional<double> found = keys_.number(suffix);
-  if (!found) return 1;
-  if (*found <= 0) throw Error(keys_.place(suffix), "must be positive", keys_.spelled(suffix));
-  field_of_key("amplitude", suffix);
-  return *found;
-}
-
-// Keys that the converter writes for everyone and the loader reads for few architectures, none of
-// ours.
-void RopeReader::read_ignored(const Scaling& scaling) {
-  struct Ignored {
-    std::string_view suffix;
-    double taken;
-  };
-  const Ignored ignored[] = {{"rope.scaling.yarn_ext_factor", scaling.type == "yarn" ? 1.0 : 0.0},
-                             {"rope.scaling.yarn_attn_factor", 1},
-                             {"rope.scaling.yarn_beta_fast", 32},
-                             {"rope.scaling.yarn_beta_slow", 1},
-                             {"rope.scaling.yarn_log_multiplier", 0}};
-  for (const auto& [suffix, taken] : ignored) {
-    const std::optional<double> found = keys_.number(suffix);
-    if (found && *found != taken) {
-      note(keys_.key(suffix) + " = " + keys_.spelled(suffix) + " is not used: llama.cpp takes " +
-           to_text(taken) + " for this architecture, whatever the file says");
-    }
-  }
-  const std::string_view finetuned = "rope.scaling.finetuned";
-  if (keys_.flag(finetuned)) {
-    field("finetuned", keys_.spelled(finetuned), Provenance::kFile,
-          keys_.key(finetuned) + ", information only");
-  }
-}
-
-int64_t RopeReader::read_trained_length(const Scaling& scaling) {
-  if (!scaling.counts_from_original()) {
-    field("trained_length", std::to_string(sizes_.context_length), Provenance::kDerived,
-          "context_length");
+int64_t RopeReader::read_trained_length(const GgufLayer& layer, GgufReport& own) const {
+  const bool scaled = scaling_.type == "yarn" || factors_.kind == GgufFactors::Kind::kLists;
+  if (!scaled || unscaled(layer)) {
+    own.field("trained_length", std::to_string(sizes_.context_length), Provenance::kDerived,
+              "context_length");
     return sizes_.context_length;
   }
-  field("trained_length", std::to_string(scaling.original), Provenance::kDerived,
-        "original_length, from which the scaling counts");
-  return scaling.original;
+  own.field("trained_length", std::to_string(scaling_.original), Provenance::kDerived,
+            "original_length, from which the scaling counts");
+  return scaling_.original;
+}
+
+void RopeReader::note_fixed() {
+  for (const std::string_view suffix : {kBase, kWidth, std::string_view("rope.scaling.type"),
+                                        std::string_view("rope.scaling.factor"),
+                                        std::string_view("rope.scaling.original_context_length")}) {
+    if (!keys_.has(suffix)) continue;
+    keys_.mark(suffix);
+    report_.info(keys_.key(suffix), keys_.key(suffix) +
+                                        " is not looked at: llama.cpp turns whole heads of this "
+                                        "architecture, base 10000, unscaled");
+  }
+}
+
+// ---- axes
+
+void RopeReader::read_sections() {
+  const bool needed =
+      architecture_.axes == Axes::kSections || architecture_.axes == Axes::kInterleaved;
+  keys_.mark(kSections);
+  const auto found = file_.metadata().find_i32_array(keys_.key(kSections));
+  if (!found) {
+    if (needed) {
+      throw Error(keys_.place(kSections),
+                  "must be present: it tells which coordinate turns which pairs")
+          .of(FaultKind::kMissingKey);
+    }
+    return;
+  }
+  const bool given = found->size() >= 2 && (*found)[0] > 0 && (*found)[1] > 0;
+  if (architecture_.axes == Axes::kOne ||
+      (architecture_.axes == Axes::kSectionsIfGiven && !given)) {
+    report_.field("sections", "none", Provenance::kFile,
+                  keys_.key(kSections) + ": one coordinate turns every pair");
+    return;
+  }
+  sections_.assign(found->begin(), found->end());
+  std::string text;
+  for (const int64_t section : sections_) {
+    text += (text.empty() ? "" : ":") + std::to_string(section);
+  }
+  report_.field("sections", text, Provenance::kFile, keys_.key(kSections));
+}
+
+std::vector<uint8_t> RopeReader::axes_of(int64_t n_pairs) {
+  if (sections_.empty()) return {};
+  check_sections(keys_.place(kSections), sections_, 3, 4, n_pairs);
+  if (architecture_.axes != Axes::kInterleaved) {
+    const std::vector<uint8_t> axes = contiguous_axes(sections_);
+    note_extra_axis(axes, {});
+    return axes;
+  }
+  const std::vector<int64_t> three(sections_.begin(), sections_.begin() + 3);
+  if (std::accumulate(three.begin(), three.end(), int64_t{0}) != n_pairs) {
+    throw Error(keys_.place(kSections) + "[3]", "must be 0 where axes alternate",
+                std::to_string(sections_[3]))
+        .of(FaultKind::kOutOfRange);
+  }
+  const std::vector<uint8_t> axes = interleaved_axes(three);
+  note_extra_axis(ggml_interleaved_axes(sections_), axes);
+  return axes;
+}
+
+// llama.cpp fills ggml's fourth coordinate with 0, for text too.
+void RopeReader::note_extra_axis(const std::vector<uint8_t>& theirs,
+                                 const std::vector<uint8_t>& ours) {
+  std::string pairs;
+  int64_t count = 0;
+  for (size_t pair = 0; pair < theirs.size(); ++pair) {
+    if (theirs[pair] != kExtraAxis) continue;
+    if (++count <= 3) pairs += (pairs.empty() ? "" : ", ") + std::to_string(pair);
+  }
+  if (count == 0) return;
+  if (count > 3) pairs += " and " + std::to_string(count - 3) + " more";
+  report_.warn(
+      FaultKind::kInconsistent, keys_.key(kSections),
+      "pairs " + pairs + (ours.empty() ? " turn by the fourth coordinate" : " turn with time") +
+          "; llama.cpp turns them by a fourth coordinate that it fills with 0, in text too");
+}
+
+// ---- temperature
+
+QueryTemperature RopeReader::read_temperature() {
+  const std::optional<double> scale = keys_.number(kTemperatureScale);
+  const std::optional<int64_t> length = keys_.count(kTemperatureLength);
+  const Temperature rule = architecture_.temperature;
+  if (rule == Temperature::kLlama4) {
+    report_.field(
+        "temperature", "0.1 by steps of 8192, offset 1", Provenance::kFamilyDefault,
+        "of layers that are not rotated, implied by architecture " + keys_.architecture());
+    return {.step_scale = 0.1, .step_length = 8192, .step_offset = 1};
+  }
+  if (rule == Temperature::kNone) {
+    for (const std::string_view suffix : {kTemperatureScale, kTemperatureLength}) {
+      if (!keys_.has(suffix)) continue;
+      report_.info(keys_.key(suffix), keys_.key(suffix) +
+                                          " is not used: llama.cpp scales no queries by position "
+                                          "under this architecture");
+    }
+    return {};
+  }
+  if (scale.value_or(0) == 0) return {};
+  if (*scale < 0) {
+    throw Error(keys_.place(kTemperatureScale), "must not be negative",
+                keys_.spelled(kTemperatureScale))
+        .of(FaultKind::kOutOfRange);
+  }
+  report_.field_of_key(keys_, "temperature_scale", kTemperatureScale);
+  if (rule == Temperature::kOriginalLength) {
+    report_.field("temperature_length", std::to_string(scaling_.original), Provenance::kDerived,
+                  "original_length");
+    if (length && *length != scaling_.original) {
+      report_.info(
+          keys_.key(kTemperatureLength),
+          keys_.key(kTemperatureLength) + " is not used: steps are as long as the original length");
+    }
+    return {.step_scale = *scale, .step_length = scaling_.original};
+  }
+  if (length.value_or(0) == 0) {
+    throw Error(keys_.place(kTemperatureLength), "must be present: how long a step is")
+        .of(FaultKind::kMissingKey);
+  }
+  report_.field_of_key(keys_, "temperature_length", kTemperatureLength);
+  return {.step_scale = *scale, .step_length = *length};
+}
+
+QueryTemperature RopeReader::temperature_of(const GgufLayer& layer) const {
+  if (layer.kind == Kind::kRecurrent) return {};
+  return architecture_.temperature == Temperature::kLlama4 && layer.rotated ? QueryTemperature{}
+                                                                            : temperature_;
 }
 
 // ---- frequencies
 
-FrequencyDeclaration RopeReader::declare(const Scaling& scaling, int64_t n_pairs) {
+FrequencyDeclaration RopeReader::declare(const GgufLayer& layer, const PairLayout& layout,
+                                         GgufReport& own) {
   FrequencyDeclaration declaration;
-  if (scaling.has_lists) {
-    const std::vector<double> long_list = read_divisors(kFactorsLong, n_pairs);
-    const std::vector<double> short_list = read_divisors(kFactorsShort, n_pairs);
-    declaration.scheme = "longrope,long=" + to_text(ParamValue(long_list)) +
-                         ",short=" + to_text(ParamValue(short_list)) +
-                         ",amplitude=" + to_text(scaling.amplitude);
-    if (scaling.factor != 1) {
-      declaration.divisors.assign(static_cast<size_t>(n_pairs), scaling.factor);
+  const int64_t n_pairs = layout.n_pairs();
+  if (!unscaled(layer)) {
+    declaration.scheme = scaling_.scheme;
+    declaration.amplitude = scaling_.amplitude;
+  }
+  if (has_factors(layer)) {
+    int64_t n_stored = n_pairs;
+    if (architecture_.half_of_full) {
+      const int64_t width = full_width(sizes_.head_dim);
+      n_stored = std::max(width / 2, keys_.size(kSlidingWidth).value_or(width)) / 2;
     }
-    note("the long list counts above " + std::to_string(scaling.original) +
-         " tokens, by the length of the sequence here, by the size of the context in llama.cpp");
-    return declaration;
+    std::vector<std::vector<double>> lists =
+        read_gguf_factors(file_, factors_, n_stored, n_pairs, own);
+    if (lists.size() == 2) {
+      declare_lists(std::move(lists), declaration);
+    } else {
+      declaration.divisors = std::move(lists.front());
+    }
   }
-  declaration.amplitude = scaling.amplitude;
-  if (file_.find_tensor(kRopeFreqs) != nullptr) {
-    declaration.divisors = read_divisors(kRopeFreqs, n_pairs);
+  declaration.axis = axes_of(n_pairs);
+
+  const QueryTemperature temperature = temperature_of(layer);
+  if (sliding(layer) && sizes_.window != 0 &&
+      architecture_.sliding.sight == GgufSliding::Sight::kCausal) {
+    declaration.scheme += "+window,size=" + std::to_string(sizes_.window);
   }
-  if (scaling.factor != 1) {
-    declaration.scheme =
-        (scaling.type == "yarn" ? "yarn,original=" + std::to_string(scaling.original) + ",factor="
-                                : "linear,factor=") +
-        to_text(scaling.factor);
+  if (temperature.step_length != 0) {
+    declaration.scheme += "+step_temperature,scale=" + to_text(temperature.step_scale) +
+                          ",length=" + std::to_string(temperature.step_length);
   }
   return declaration;
 }
 
-std::vector<double> RopeReader::read_divisors(const char* tensor, int64_t n_pairs) {
-  const std::vector<float> stored = read_vector(file_, tensor, static_cast<uint64_t>(n_pairs));
-  for (size_t pair = 0; pair < stored.size(); ++pair) {
-    if (!std::isfinite(stored[pair]) || stored[pair] <= 0) {
-      throw Error(file_.name() + ": " + tensor + "[" + std::to_string(pair) + "]",
-                  "must be finite and positive: it divides a frequency",
-                  std::to_string(stored[pair]));
-    }
+void RopeReader::declare_lists(std::vector<std::vector<double>> lists,
+                               FrequencyDeclaration& declaration) {
+  if (scaling_.type == "yarn") {
+    throw Error(file_.name() + ": rope_factors_long.weight",
+                "must be absent under yarn: no scheme is both")
+        .of(FaultKind::kConflict);
   }
-  const auto [least, most] = std::ranges::minmax(stored);
-  field("frequency_divisors", to_text(least) + " to " + to_text(most), Provenance::kFile,
-        std::string("tensor ") + tensor);
-  return {stored.begin(), stored.end()};
+  declaration.scheme = "longrope,long=" + to_text(ParamValue(lists[0])) +
+                       ",short=" + to_text(ParamValue(lists[1])) +
+                       ",amplitude=" + to_text(scaling_.amplitude);
+  declaration.amplitude = 1;
+  if (scaling_.factor != 1) {
+    declaration.divisors.assign(lists[0].size(), scaling_.factor);
+  }
+  report_.info("rope_factors_long.weight",
+               "the long list counts above " + std::to_string(scaling_.original) +
+                   " tokens, by the length of the sequence here, by the size of the context in "
+                   "llama.cpp");
 }
 
 }  // namespace
 
-DeclaredRope read_gguf_rope(const GgufFile& file, GgufKeys& keys,
-                            const GgufArchitecture& architecture, const GgufRopeSizes& sizes) {
-  return RopeReader(file, keys, architecture, sizes).read();
+GgufGroupOf read_gguf_rope(const GgufFile& file, GgufKeys& keys,
+                           const GgufArchitecture& architecture, const GgufRopeSizes& sizes,
+                           GgufReport& report) {
+  const auto reader = std::make_shared<RopeReader>(file, keys, architecture, sizes, report);
+  return [reader](const GgufLayer& layer) { return reader->group(layer); };
 }
 
 }  // namespace ropewalk

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <functional>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -29,10 +28,6 @@ constexpr double kUlps = 4;
 // would ask for on top of the file (a scheme), and are tested where the schemes are.
 const std::set<std::string> kRulesNotDeclared = {"dynamic_yarn", "ntk_by_parts", "ntk_fixed",
                                                  "ntk_vllm_fixed", "ntk_mixed"};
-
-const std::map<std::string, std::string> kLeftForLater = {
-    {"gguf_sections_missing", "architectures of several axes are not read yet"},
-};
 
 // {"__float__": "nan"} stands for what JSON has no word for.
 Json with_floats(const Json& value) {
@@ -63,26 +58,6 @@ void expect_spectrum(const Spectrum& spectrum, const Json& golden, const std::st
     EXPECT_LE(ulps(inv_freq[pair], exact(golden["inv_freq"][pair])), kUlps) << "pair " << pair;
   }
   EXPECT_LE(ulps(spectrum.amplitude, exact(golden["attention_factor"])), kUlps);
-}
-
-// Keys and tensors of a case, over sizes that cases leave out. "A" stands for any architecture.
-GgufBuilder gguf_of(const Json& keys, const std::string& architecture) {
-  GgufBuilder builder = plain_gguf(architecture);
-  for (const auto& [key, value] : keys.items()) {
-    const std::string name = key.starts_with("A.") ? architecture + key.substr(1) : key;
-    if (name.ends_with(".weight")) {
-      builder.tensor(name, std::vector<float>(48, 1.0F));
-    } else if (value.is_string()) {
-      builder.set(name, value.get<std::string>());
-    } else if (value.is_number_float()) {
-      builder.set(name, static_cast<float>(value.get<double>()));
-    } else if (value.is_boolean()) {
-      builder.set(name, value.get<bool>());
-    } else {
-      builder.set(name, value.get<uint32_t>());
-    }
-  }
-  return builder;
 }
 
 class GoldenConfig : public testing::Test {
@@ -138,39 +113,6 @@ TEST_F(GoldenConfig, DynamicBaseByLength) {
   }
 }
 
-TEST_F(GoldenConfig, SpectraOfGguf) {
-  for (const std::string name :
-       {"linear_factor4", "llama3_8b", "llama3_1_8b_ropefreqs", "yarn_qwen3"}) {
-    const Json golden = read_case(folder_ / ("gguf__" + name + ".json"));
-    const std::string architecture = golden["gguf"].value("general.architecture", "qwen3");
-    GgufBuilder builder = gguf_of(golden["gguf"], architecture);
-    for (const auto& [tensor, values] : golden["tensors"].items()) {
-      std::vector<float> factors;
-      for (const Json& value : values) factors.push_back(static_cast<float>(exact(value)));
-      builder.tensor(tensor, factors);
-    }
-    expect_spectrum(spectrum_at(builder.positions(), 1), golden, name);
-  }
-}
-
-TEST_F(GoldenConfig, LongRopeOfGguf) {
-  const Json golden = read_case(folder_ / "gguf__phi3_5_longrope.json");
-  GgufBuilder builder = gguf_of(golden["gguf"], "phi3");
-  builder.set("phi3.embedding_length", uint32_t{3072});
-  const std::string amplitude = "phi3.rope.scaling.attn_factor";  // a decimal in this case
-  builder.set(amplitude, static_cast<float>(exact(golden["gguf"][amplitude])));
-  for (const auto& [tensor, values] : golden["tensors"].items()) {
-    std::vector<float> factors;
-    for (const Json& value : values) factors.push_back(static_cast<float>(exact(value)));
-    builder.tensor(tensor, factors);
-  }
-  const ModelConfig config = builder.positions();
-  for (const Json& variant : golden["variants"]) {
-    const int64_t n = variant["n_ctx_per_seq"];
-    expect_spectrum(spectrum_at(config, n), variant, std::to_string(n) + " tokens");
-  }
-}
-
 // What a malformed case asks for, against what reading it does.
 void expect_outcome(const Json& golden, const std::function<ModelConfig()>& read) {
   const std::string id = golden["id"];
@@ -200,25 +142,6 @@ TEST_F(GoldenConfig, MalformedConfigurations) {
     expect_outcome(golden, [&] { return read_hf_positions(config, "config.json"); });
   }
   EXPECT_GE(count, 45);
-}
-
-TEST_F(GoldenConfig, MalformedGguf) {
-  int count = 0;
-  for (const auto& path : paths_) {
-    const Json golden = read_case(path);
-    if (golden["kind"] != "malformed" || golden["form"] != "gguf") continue;
-    if (kLeftForLater.contains(path.stem().string().substr(std::string("malformed__").size()))) {
-      continue;
-    }
-    ++count;
-    const std::string architecture = golden["config"]["general.architecture"];
-    expect_outcome(golden, [&] {
-      GgufBuilder builder = gguf_of(golden["config"], architecture);
-      if (architecture == "phi3") builder.set("phi3.embedding_length", uint32_t{3072});
-      return builder.positions();
-    });
-  }
-  EXPECT_GE(count, 8);
 }
 
 }  // namespace

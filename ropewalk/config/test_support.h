@@ -18,10 +18,10 @@
 
 namespace ropewalk {
 
-// A GGUF file of f32, u32, bool and string keys and of f32 vectors.
+// A GGUF file of f32, u32, bool and string keys, of lists of i32, and of f32 vectors.
 class GgufBuilder {
  public:
-  using Value = std::variant<float, uint32_t, bool, std::string>;
+  using Value = std::variant<float, uint32_t, bool, std::string, std::vector<int32_t>>;
 
   // Sets the key, or replaces its value.
   GgufBuilder& set(const std::string& key, Value value) {
@@ -42,6 +42,10 @@ class GgufBuilder {
     return *this;
   }
 
+  bool has(const std::string& key) const {
+    return std::ranges::find(keys_, key, &std::pair<std::string, Value>::first) != keys_.end();
+  }
+
   ModelConfig positions() const { return read(read_gguf_positions); }
   ModelConfig config() const { return read(read_gguf_config); }
 
@@ -57,6 +61,9 @@ class GgufBuilder {
         out.put<uint32_t>(4).put(*size);
       } else if (const auto* flag = std::get_if<bool>(&value)) {
         out.put<uint32_t>(7).put<uint8_t>(*flag ? 1 : 0);
+      } else if (const auto* list = std::get_if<std::vector<int32_t>>(&value)) {
+        out.put<uint32_t>(9).put<uint32_t>(5).put<uint64_t>(list->size());
+        for (const int32_t entry : *list) out.put(entry);
       } else {
         out.put<uint32_t>(8).put_string(std::get<std::string>(value));
       }
@@ -109,6 +116,30 @@ inline bool notes_mention(const ModelConfig& config, const std::string& text) {
   return std::ranges::any_of(config.findings, [&](const Finding& finding) {
     return finding.text.find(text) != std::string::npos;
   });
+}
+
+// The finding about `key`, or about one that ends so; null where there is none.
+inline const Finding* find_finding(const ModelConfig& config, const std::string& key) {
+  const auto found = std::ranges::find_if(
+      config.findings, [&](const Finding& finding) { return finding.key.ends_with(key); });
+  return found == config.findings.end() ? nullptr : &*found;
+}
+
+// Null where there is no such group.
+inline const LayerGroup* find_group(const ModelConfig& config, const std::string& name) {
+  const auto found = std::ranges::find(config.groups, name, &LayerGroup::name);
+  return found == config.groups.end() ? nullptr : &*found;
+}
+
+// A field of a group of layers, or of all; null where there is none.
+inline const DeclaredField* find_field(const ModelConfig& config, const std::string& group,
+                                       const std::string& name) {
+  const LayerGroup* const own = find_group(config, group);
+  if (own != nullptr) {
+    const auto found = std::ranges::find(own->fields, name, &DeclaredField::name);
+    if (found != own->fields.end()) return &*found;
+  }
+  return find_field(config, name);
 }
 
 // The spectrum of the first layer, which must be rotary, in a sequence of n tokens.

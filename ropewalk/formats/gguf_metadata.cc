@@ -150,14 +150,17 @@ auto find_as(const GgufMetadata& metadata, const std::string& place, std::string
   auto converted = convert(*value);
   if (!converted) {
     throw Error(place + ": " + printable(key), std::string("must be ") + expected,
-                value->describe());
+                value->describe())
+        .of(FaultKind::kBadType);
   }
   return converted;
 }
 
 template <typename Found>
 auto require(Found found, const std::string& place, std::string_view key) {
-  if (!found) throw Error(place + ": " + printable(key), "must be present");
+  if (!found) {
+    throw Error(place + ": " + printable(key), "must be present").of(FaultKind::kMissingKey);
+  }
   return *std::move(found);
 }
 
@@ -186,7 +189,9 @@ GgufMetadata::GgufMetadata(std::string place, std::vector<GgufEntry> entries)
       by_key_(index_by_name(std::span<const GgufEntry>(entries_), kKeyOf)) {
   const GgufEntry* const twice =
       find_duplicate(std::span<const GgufEntry>(entries_), by_key_, kKeyOf);
-  if (twice != nullptr) throw Error(place_ + ": key " + quoted(twice->key), "must come once");
+  if (twice != nullptr) {
+    throw Error(place_ + ": key " + quoted(twice->key), "must come once").of(FaultKind::kConflict);
+  }
 }
 
 const GgufEntry* GgufMetadata::find_entry(std::string_view key) const {

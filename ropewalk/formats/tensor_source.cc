@@ -48,7 +48,9 @@ TensorSource::TensorSource(std::string name, std::vector<TensorInfo> tensors)
       by_name_(index_by_name(std::span<const TensorInfo>(tensors_), kNameOf)) {
   const TensorInfo* const twice =
       find_duplicate(std::span<const TensorInfo>(tensors_), by_name_, kNameOf);
-  if (twice != nullptr) throw Error(place_of(*this, twice->name), "must be named once");
+  if (twice != nullptr) {
+    throw Error(place_of(*this, twice->name), "must be named once").of(FaultKind::kConflict);
+  }
 }
 
 const TensorInfo* TensorSource::find_tensor(std::string_view name) const {
@@ -64,7 +66,8 @@ void TensorSource::read_rows(const TensorInfo& info, uint64_t first, uint64_t co
   assert(first <= row_count(info) && count <= row_count(info) - first);
   assert(out.size() == count * row_length(info));
   if (!is_decodable(info.type)) {
-    throw Error(place_of(*this, info.name), "must have a type this build decodes", info.type_name);
+    throw Error(place_of(*this, info.name), "must have a type this build decodes", info.type_name)
+        .of(FaultKind::kBadType);
   }
   const uint64_t row_bytes = row_length(info) / block_elements(info.type) * block_bytes(info.type);
   dequantize(info.type, tensor_bytes(info).subspan(first * row_bytes, count * row_bytes), out);
@@ -74,11 +77,13 @@ const TensorInfo& expect_tensor(const TensorSource& source, std::string_view nam
                                 std::initializer_list<uint64_t> shape) {
   const TensorInfo* const info = source.find_tensor(name);
   if (info == nullptr) {
-    throw Error(place_of(source, name), "must be present, with shape " + shape_text(shape));
+    throw Error(place_of(source, name), "must be present, with shape " + shape_text(shape))
+        .of(FaultKind::kMissingKey);
   }
   if (!std::equal(shape.begin(), shape.end(), info->shape.begin(), info->shape.end())) {
     throw Error(place_of(source, name), "must have shape " + shape_text(shape),
-                shape_text(info->shape));
+                shape_text(info->shape))
+        .of(FaultKind::kWrongLength);
   }
   return *info;
 }
