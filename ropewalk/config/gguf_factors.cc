@@ -71,7 +71,8 @@ class FactorFinder {
           .of(FaultKind::kMissingKey);
     }
     const Factors loads = architecture_.factors;
-    if (has_long && loads != Factors::kLists && loads != Factors::kFreqsOrLists) note_refused(kLong);
+    if (has_long && loads != Factors::kLists && loads != Factors::kFreqsOrLists)
+      note_refused(kLong);
     return has_long;
   }
 
@@ -83,8 +84,7 @@ class FactorFinder {
     if (longrope_ || architecture_.factors != Factors::kLists) return longrope_;
     const GgufMetadata& metadata = file_.metadata();
     const auto context = metadata.find_i64(keys_.key("context_length"));
-    const auto original =
-        metadata.find_i64(keys_.key("rope.scaling.original_context_length"));
+    const auto original = metadata.find_i64(keys_.key("rope.scaling.original_context_length"));
     return context && original && *original < *context;
   }
 
@@ -107,8 +107,9 @@ class FactorFinder {
     const Factors loads = architecture_.factors;
     if (loads == Factors::kUnused) {
       report_.warn(FaultKind::kInconsistent, kRopeFreqs,
-                   std::string(kRopeFreqs) + " divides the frequencies; llama.cpp loads it and "
-                                             "turns without it under architecture " +
+                   std::string(kRopeFreqs) +
+                       " divides the frequencies; llama.cpp loads it and "
+                       "turns without it under architecture " +
                        keys_.architecture());
     } else if (loads == Factors::kNone || loads == Factors::kLists ||
                (loads == Factors::kFreqsOrLists && longrope_)) {
@@ -118,8 +119,9 @@ class FactorFinder {
 
   void note_refused(const char* tensor) {
     report_.warn(FaultKind::kInconsistent, tensor,
-                 std::string(tensor) + " divides the frequencies; llama.cpp does not load it under "
-                                       "architecture " +
+                 std::string(tensor) +
+                     " divides the frequencies; llama.cpp does not load it under "
+                     "architecture " +
                      keys_.architecture() + ", and refuses files with tensors to spare");
   }
 

@@ -65,14 +65,14 @@ GgufLayers LayerReader::read() {
   const int64_t n = n_layers_ != 0 ? n_layers_ : kEnoughLayers;
   found_.told = n_layers_ != 0;
   found_.slide = read_slide();
-  const std::vector<bool> sliding =
-      architecture_.compressed ? read_compressed(n) : read_sliding(n);
+  const std::vector<bool> sliding = architecture_.compressed ? read_compressed(n) : read_sliding(n);
   const std::vector<bool> recurrent = read_recurrent(n);
   const std::vector<bool> rotated = read_rotated(sliding);
   for (size_t layer = 0; layer < sliding.size(); ++layer) {
     found_.layers.push_back(
-        recurrent[layer] ? GgufLayer{Kind::kRecurrent, false}
-                         : GgufLayer{sliding[layer] ? Kind::kSliding : Kind::kFull, rotated[layer]});
+        recurrent[layer]
+            ? GgufLayer{Kind::kRecurrent, false}
+            : GgufLayer{sliding[layer] ? Kind::kSliding : Kind::kFull, rotated[layer]});
   }
   if (!found_.told) {  // one of each kind, full ones first
     std::vector<GgufLayer> each;
@@ -121,8 +121,8 @@ bool LayerReader::read_slide() {
   const bool slide = window ? theirs || *window != 0 : theirs;
   if (slide != theirs) {
     report_.warn(FaultKind::kInconsistent, keys_.key(kWindow),
-                 keys_.key(kWindow) + " = " + std::to_string(*window) +
-                     " with " + std::to_string(n_layers_) +
+                 keys_.key(kWindow) + " = " + std::to_string(*window) + " with " +
+                     std::to_string(n_layers_) +
                      " layers: llama.cpp lets layers slide in the model of " +
                      std::to_string(kExaone4Layers) + " only");
   }
@@ -185,8 +185,9 @@ std::vector<bool> LayerReader::by_list(const std::vector<int64_t>& list, int64_t
                 Provenance::kFile, keys_.key(kPattern));
   if (sliding_.period_only && n_layers_ != 0 && sliding != by_period(sliding_.period, n)) {
     report_.warn(FaultKind::kInconsistent, keys_.key(kPattern),
-                 keys_.key(kPattern) + " lists other layers than llama.cpp takes: it does not look "
-                                       "at the list and goes by a period of " +
+                 keys_.key(kPattern) +
+                     " lists other layers than llama.cpp takes: it does not look "
+                     "at the list and goes by a period of " +
                      std::to_string(sliding_.period));
   }
   return sliding;
@@ -265,8 +266,9 @@ bool LayerReader::read_finetuned() {
   report_.info(keys_.key(suffix), keys_.key(suffix) + " = false: queries and keys are not rotated");
   if (architecture_.name == "minicpm") {
     report_.warn(FaultKind::kInconsistent, keys_.key(suffix),
-                 keys_.key(suffix) + " = false means no rotation, but llama.cpp of September 2026 "
-                                     "rotates all the same");
+                 keys_.key(suffix) +
+                     " = false means no rotation, but llama.cpp of September 2026 "
+                     "rotates all the same");
   }
   return false;
 }
@@ -306,8 +308,9 @@ std::vector<bool> LayerReader::read_rotated(const std::vector<bool>& sliding) {
         every_fourth(3);
       } else if (n_layers_ != 0) {
         report_.info(keys_.key(kWindow),
-                     keys_.key(kWindow) + " = 0: every layer is rotated; llama.cpp leaves out the "
-                                          "last one, by its count of layers");
+                     keys_.key(kWindow) +
+                         " = 0: every layer is rotated; llama.cpp leaves out the "
+                         "last one, by its count of layers");
       }
       break;
     case Unrotated::kFromFirstFourth:
@@ -341,7 +344,8 @@ std::string layer_name(const GgufArchitecture& architecture, const GgufLayer& la
   std::string name = "full_attention";
   if (layer.kind == Kind::kRecurrent) return "recurrent";
   if (layer.kind == Kind::kSliding) {
-    name = architecture.sliding.sight == Sight::kChunked ? "chunked_attention" : "sliding_attention";
+    name =
+        architecture.sliding.sight == Sight::kChunked ? "chunked_attention" : "sliding_attention";
   } else if (architecture.compressed) {
     name = "compressed_attention";
   }

@@ -20,7 +20,8 @@ struct GgufLayer {
 };
 
 struct GgufLayers {
-  std::vector<GgufLayer> layers;  // (n_layers); where it is not told which layer is what: one of each
+  std::vector<GgufLayer>
+      layers;  // (n_layers); where it is not told which layer is what: one of each
   bool told = true;
   bool slide = false;  // some do
   int64_t window = 0;  // tokens, of those that slide; 0: not told

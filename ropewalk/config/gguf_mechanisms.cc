@@ -34,19 +34,22 @@ class MechanismReader {
         report_.info({}, "no positions: layers are recurrent, or attention is told nothing");
         break;
       case Positions::kLearned:
-        report_.info({}, "no rotary positions: a learned table is added to the embeddings and ends "
-                         "at context_length");
+        report_.info({},
+                     "no rotary positions: a learned table is added to the embeddings and ends "
+                     "at context_length");
         read_learned();
         break;
       case Positions::kAlibi:
-        report_.info({}, "no rotary positions: ALiBi, a bias on the scores that falls with distance");
+        report_.info({},
+                     "no rotary positions: ALiBi, a bias on the scores that falls with distance");
         read_alibi();
         // MPT may have a table, too.
         if (file_.find_tensor(kPositionTable) != nullptr) read_learned();
         break;
       case Positions::kRelativeBuckets:
-        report_.info({}, "no rotary positions: a learned bias on the scores by buckets of distance, "
-                         "from tensors of the first layer");
+        report_.info({},
+                     "no rotary positions: a learned bias on the scores by buckets of distance, "
+                     "from tensors of the first layer");
         read_buckets();
         break;
     }
@@ -111,8 +114,9 @@ void MechanismReader::read_alibi() {
     report_.field_of_key(keys_, "alibi_bias", kAlibi);
   } else {
     report_.warn(FaultKind::kMissingKey, keys_.key(kAlibi),
-                 keys_.key(kAlibi) + " is absent: no ALiBi, as llama.cpp does; this architecture's "
-                                     "models were trained with it");
+                 keys_.key(kAlibi) +
+                     " is absent: no ALiBi, as llama.cpp does; this architecture's "
+                     "models were trained with it");
   }
   if (bias == 0) return;
   if (sizes_.n_heads == 0 || sizes_.n_heads > kMaxHeads) {
@@ -144,7 +148,8 @@ void MechanismReader::read_buckets() {
                      " is odd: each direction has half of one less, and the last bucket is never "
                      "used");
   }
-  T5Buckets buckets{.n_buckets = *declared / 2 * 2, .max_distance = kMaxDistance, .bidirectional = true};
+  T5Buckets buckets{
+      .n_buckets = *declared / 2 * 2, .max_distance = kMaxDistance, .bidirectional = true};
   validate(buckets);
   found_.emplace_back(buckets);
   if (architecture_.encoder_only) return;

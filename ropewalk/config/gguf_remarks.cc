@@ -30,23 +30,27 @@ constexpr int64_t kNamedLengths[] = {8, 16, 32, 64, 100, 128, 200, 256, 512, 102
 
 // Keys of attention that no position hangs on.
 constexpr std::string_view kNotPositions[] = {
-    "attention.causal",          "attention.clamp_kqv",         "attention.decay_lora_rank",
-    "attention.gate_lora_rank",  "attention.group_norm_",       "attention.iclr_lora_rank",
-    "attention.indexer.",        "attention.key_length",        "attention.kv_lora_rank",
-    "attention.output_",         "attention.q_lora_rank",       "attention.scale",
-    "attention.shared_kv_layers", "attention.value_",           "attention.layer_norm_"};
+    "attention.causal",           "attention.clamp_kqv",   "attention.decay_lora_rank",
+    "attention.gate_lora_rank",   "attention.group_norm_", "attention.iclr_lora_rank",
+    "attention.indexer.",         "attention.key_length",  "attention.kv_lora_rank",
+    "attention.output_",          "attention.q_lora_rank", "attention.scale",
+    "attention.shared_kv_layers", "attention.value_",      "attention.layer_norm_"};
 
 // The largest "64k" of a name, in tokens; 0: none.
 int64_t length_in_name(std::string_view name) {
   int64_t longest = 0;
   for (size_t k = 0; k < name.size(); ++k) {
-    const auto is_digit = [&](size_t at) { return std::isdigit(static_cast<unsigned char>(name[at])) != 0; };
+    const auto is_digit = [&](size_t at) {
+      return std::isdigit(static_cast<unsigned char>(name[at])) != 0;
+    };
     if (!is_digit(k) || (k > 0 && (is_digit(k - 1) || name[k - 1] == '.'))) continue;
     size_t end = k;
     int64_t number = 0;
-    while (end < name.size() && end < k + 4 && is_digit(end)) number = number * 10 + (name[end++] - '0');
+    while (end < name.size() && end < k + 4 && is_digit(end))
+      number = number * 10 + (name[end++] - '0');
     const bool kilo = end < name.size() && (name[end] == 'k' || name[end] == 'K');
-    const bool ends = end + 1 >= name.size() || std::isalnum(static_cast<unsigned char>(name[end + 1])) == 0;
+    const bool ends =
+        end + 1 >= name.size() || std::isalnum(static_cast<unsigned char>(name[end + 1])) == 0;
     if (kilo && ends && std::ranges::find(kNamedLengths, number) != std::end(kNamedLengths)) {
       longest = std::max(longest, number * 1024);
     }
@@ -76,8 +80,7 @@ class Remarks {
 
  private:
   void info(std::string key, std::string text) {
-    config_.findings.push_back(
-        {.key = std::move(key), .text = std::move(text)});
+    config_.findings.push_back({.key = std::move(key), .text = std::move(text)});
   }
   void warn(FaultKind kind, std::string key, std::string text) {
     config_.findings.push_back(
@@ -94,8 +97,8 @@ class Remarks {
     });
   }
   double factor() const {
-    const auto found = file_.metadata().find_f64(
-        keys_.key(keys_.has(kFactor) ? kFactor : kLegacyFactor));
+    const auto found =
+        file_.metadata().find_f64(keys_.key(keys_.has(kFactor) ? kFactor : kLegacyFactor));
     return std::max(1.0, found.value_or(1));
   }
 
@@ -131,17 +134,19 @@ void Remarks::note_parts() {
   const uint64_t parts = file_.metadata().find_u64(kPartCount).value_or(1);
   if (parts <= 1) return;
   config_.fields.push_back({"parts", std::to_string(parts), Provenance::kFile, kPartCount});
-  info(kPartCount, "the first of " + std::to_string(parts) +
-                       " parts: tensors of the others are not looked at");
+  info(kPartCount,
+       "the first of " + std::to_string(parts) + " parts: tensors of the others are not looked at");
 }
 
 // ---- lengths
 
 // Whether factor and lengths agree.
 void Remarks::note_reach() {
-  const std::string type(file_.metadata().find_string(keys_.key("rope.scaling.type")).value_or("linear"));
+  const std::string type(
+      file_.metadata().find_string(keys_.key("rope.scaling.type")).value_or("linear"));
   const double scale = factor();
-  if (!rotary() || scale == 1 || type == "none" || type == "longrope" || architecture_.fixed) return;
+  if (!rotary() || scale == 1 || type == "none" || type == "longrope" || architecture_.fixed)
+    return;
   const auto original = file_.metadata().find_i64(keys_.key(kOriginal));
   const std::string context = keys_.key("context_length") + " = " + std::to_string(context_length_);
   if (!original) {
@@ -153,13 +158,15 @@ void Remarks::note_reach() {
   }
   const double reach = scale * static_cast<double>(*original);
   if (std::abs(reach - static_cast<double>(context_length_)) < 1) return;
-  const std::string made = keys_.key(kFactor) + " times " + std::string(kOriginal) + " is " +
-                           to_text(std::round(reach)) + " (implied factor " +
-                           to_text(static_cast<double>(context_length_) / static_cast<double>(*original)) + ")";
+  const std::string made =
+      keys_.key(kFactor) + " times " + std::string(kOriginal) + " is " +
+      to_text(std::round(reach)) + " (implied factor " +
+      to_text(static_cast<double>(context_length_) / static_cast<double>(*original)) + ")";
   warn(FaultKind::kInconsistent, keys_.key("context_length"),
-       context + (reach > static_cast<double>(context_length_)
-                      ? " stops short of what the scaling reaches, and engines go by it: "
-                      : " exceeds what the scaling reaches: ") +
+       context +
+           (reach > static_cast<double>(context_length_)
+                ? " stops short of what the scaling reaches, and engines go by it: "
+                : " exceeds what the scaling reaches: ") +
            made);
 }
 
@@ -171,9 +178,10 @@ void Remarks::note_name() {
   const std::string_view general = file_.metadata().find_string("general.name").value_or("");
   const int64_t named = std::max(length_in_name(general), length_in_name(path));
   if (3 * named <= 4 * context_length_) return;
-  warn(FaultKind::kInconsistent, length_in_name(general) == named ? "general.name" : "context_length",
-       "the name says " + std::to_string(named / 1024) + "k tokens, " + keys_.key("context_length") +
-           " says " + std::to_string(context_length_) +
+  warn(FaultKind::kInconsistent,
+       length_in_name(general) == named ? "general.name" : "context_length",
+       "the name says " + std::to_string(named / 1024) + "k tokens, " +
+           keys_.key("context_length") + " says " + std::to_string(context_length_) +
            ", and nothing is scaled: the file cannot express its own training");
 }
 
@@ -182,7 +190,8 @@ void Remarks::note_name() {
 void Remarks::note_missing_factors() {
   if (architecture_.name != "llama" || context_length_ != kLlama31Length || !plain()) return;
   const Rotary& rotary = *config_.groups.front().rotary;
-  if (rotary.source.base != kLlama31Base || file_.find_tensor("rope_freqs.weight") != nullptr) return;
+  if (rotary.source.base != kLlama31Base || file_.find_tensor("rope_freqs.weight") != nullptr)
+    return;
   const bool part = file_.metadata().find_u64(kPartCount).value_or(1) > 1;
   warn(FaultKind::kMissingKey, "rope_freqs.weight",
        std::string("base 500000 and 131072 tokens are Llama 3.1's, but ") +
@@ -215,7 +224,8 @@ void Remarks::note_foreign() {
   const std::string own = keys_.architecture() + ".";
   for (const GgufEntry& entry : file_.metadata().entries()) {
     const std::string_view key = entry.key;
-    const bool positions = key.find(".rope.") != std::string_view::npos || key.ends_with(".context_length");
+    const bool positions =
+        key.find(".rope.") != std::string_view::npos || key.ends_with(".context_length");
     if (!positions || key.starts_with(own) || key.starts_with("ropewalk.") ||
         key.starts_with("clip.")) {
       continue;
@@ -231,8 +241,9 @@ void refuse_later_part(const GgufFile& file) {
   const GgufMetadata& metadata = file.metadata();
   const uint64_t number = metadata.find_u64(kPartNumber).value_or(0);
   if (number == 0 || metadata.contains("general.architecture")) return;
-  throw Error(file.name() + ": " + kPartNumber, "must be 0: positions stand in a model's first part",
-              std::to_string(number), "read the file whose name ends in -00001-of-...")
+  throw Error(file.name() + ": " + kPartNumber,
+              "must be 0: positions stand in a model's first part", std::to_string(number),
+              "read the file whose name ends in -00001-of-...")
       .of(FaultKind::kMissingKey);
 }
 

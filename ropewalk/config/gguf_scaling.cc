@@ -50,7 +50,8 @@ class ScalingReader {
     }
     if (!alpha.empty()) {
       if (scaling_.scheme != "rope") {
-        throw wrong(kAlpha, "must be absent beside a factor: one of the two scales", FaultKind::kConflict);
+        throw wrong(kAlpha, "must be absent beside a factor: one of the two scales",
+                    FaultKind::kConflict);
       }
       scaling_.scheme = alpha;
     }
@@ -171,7 +172,8 @@ std::string ScalingReader::read_alpha() {
     differs(kAlpha, " is not used: it is for hunyuan-vl");
     return {};
   }
-  if (*found < 1 || *found > kMostFactor) throw wrong(kAlpha, "must be from 1 to 1e6, or 0 for none");
+  if (*found < 1 || *found > kMostFactor)
+    throw wrong(kAlpha, "must be from 1 to 1e6, or 0 for none");
   report_.field_of_key(keys_, "alpha", kAlpha);
   return "ntk,factor=" + to_text(*found);
 }
@@ -233,7 +235,8 @@ double ScalingReader::read_beta(std::string_view suffix, double fallback, double
   if (*found <= 0) throw wrong(suffix, "must be positive");
   report_.field_of_key(keys_, suffix == kBetaFast ? "beta_fast" : "beta_slow", suffix);
   if (scaling_.type != "yarn") {
-    if (*found != theirs) report_.info(keys_.key(suffix), keys_.key(suffix) + " is not used: scaling is not yarn");
+    if (*found != theirs)
+      report_.info(keys_.key(suffix), keys_.key(suffix) + " is not used: scaling is not yarn");
     return *found;
   }
   if (architecture_.yarn_keys == YarnKeys::kNone && *found != theirs) {
@@ -264,8 +267,9 @@ std::string ScalingReader::read_log_multiplier() {
     return {};
   }
   if (architecture_.log_multiplier == LogMultiplier::kIgnored) {
-    differs(kLogMultiplier, " is not used: llama.cpp looks at it for DeepSeek's and Mistral's "
-                            "architectures only");
+    differs(kLogMultiplier,
+            " is not used: llama.cpp looks at it for DeepSeek's and Mistral's "
+            "architectures only");
     return {};
   }
   if (architecture_.log_multiplier == LogMultiplier::kPlain) {
@@ -274,8 +278,9 @@ std::string ScalingReader::read_log_multiplier() {
   }
   // The converter multiplied by 0.1, in float32; so does dividing.
   const double all_dim = static_cast<double>(static_cast<float>(*found) / 0.1F);
-  report_.field("mscale_all_dim", to_text(all_dim), Provenance::kDerived,
-                keys_.key(kLogMultiplier) + " = " + keys_.spelled(kLogMultiplier) + ", divided by 0.1");
+  report_.field(
+      "mscale_all_dim", to_text(all_dim), Provenance::kDerived,
+      keys_.key(kLogMultiplier) + " = " + keys_.spelled(kLogMultiplier) + ", divided by 0.1");
   const double mscale = architecture_.name == "deepseek2" ? all_dim : 1;
   return ",mscale=" + to_text(mscale) + ",mscale_all_dim=" + to_text(all_dim) +
          ",mscale_logits=true";
@@ -303,9 +308,9 @@ std::string ScalingReader::read_yarn_amplitude() {
   }
   const double computed = 1 + 0.1 * std::log(scaling_.factor);
   if (*found == 1) {
-    report_.info(keys_.key(kYarnAmplitude),
-                 keys_.key(kYarnAmplitude) + " = 1 is taken to say nothing: cos and sin get " +
-                     to_text(computed) + ", as in llama.cpp");
+    report_.info(keys_.key(kYarnAmplitude), keys_.key(kYarnAmplitude) +
+                                                " = 1 is taken to say nothing: cos and sin get " +
+                                                to_text(computed) + ", as in llama.cpp");
     return {};
   }
   report_.field_of_key(keys_, "attention_factor", kYarnAmplitude);

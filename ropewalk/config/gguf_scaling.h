@@ -11,12 +11,12 @@
 namespace ropewalk {
 
 struct GgufScaling {
-  std::string type = "linear";   // llama.cpp's default: does nothing without a factor
-  std::string scheme = "rope";   // what the keys say; without lists, which are tensors
-  double factor = 1;             // of linear, yarn and lists; 1 under none
-  double amplitude = 1;          // beside the scheme's: rope.scaling.attn_factor
-  bool original_given = false;   // the key is there
-  int64_t original = 0;          // tokens: the length that yarn and lists count from
+  std::string type = "linear";  // llama.cpp's default: does nothing without a factor
+  std::string scheme = "rope";  // what the keys say; without lists, which are tensors
+  double factor = 1;            // of linear, yarn and lists; 1 under none
+  double amplitude = 1;         // beside the scheme's: rope.scaling.attn_factor
+  bool original_given = false;  // the key is there
+  int64_t original = 0;         // tokens: the length that yarn and lists count from
 };
 
 // What the metadata says. Where llama.cpp makes something else of it, that is a finding.

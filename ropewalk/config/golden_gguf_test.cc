@@ -183,7 +183,8 @@ TEST_F(GoldenGguf, WhatLlamaCppMakesOfKimisRampIsAFinding) {
 
 TEST_F(GoldenGguf, LayersOfGemma3) {
   const ModelConfig config = build(cases_.at("gguf__gemma3_4b")).positions();
-  EXPECT_EQ(find_group(config, "full_attention")->layers, (std::vector<int64_t>{5, 11, 17, 23, 29}));
+  EXPECT_EQ(find_group(config, "full_attention")->layers,
+            (std::vector<int64_t>{5, 11, 17, 23, 29}));
 }
 
 // What a malformed case asks for, against what reading it does.
