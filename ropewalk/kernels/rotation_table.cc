@@ -13,10 +13,10 @@ namespace {
 constexpr int64_t kRowMultiple = 16;
 
 // ggml_rope_cache_init in its own roundings: the angle of pair 0 is the position in float32, that
-// of each next pair the one before times powf(base, -2 / frequency_dim). What a scheme does to a
-// pair multiplies the link of its pair, but for the divisors of a file, which divide. Rounding
-// errors so pile up along the chain as they do there. A spectrum that came as a list has no chain:
-// position times inv_freq, as transformers does.
+// of each next pair the one before times powf(base, -2 / frequency_dim). The divisors of a file
+// divide it. A scheme mixes the angle so made, scaled as the slowest pair is, with the unscaled one:
+// ggml's rope_yarn. Rounding errors so pile up as they do there. A spectrum that came as a list has
+// no chain: position times inv_freq, as transformers does.
 void fill_float32(const Spectrum& spectrum, std::span<const int64_t> pairs,
                   std::span<const DoubleDouble> positions, int64_t first_row,
                   RotationTable& table) {
@@ -26,6 +26,14 @@ void fill_float32(const Spectrum& spectrum, std::span<const int64_t> pairs,
   const float link =
       chained ? std::pow(static_cast<float>(spectrum.base), static_cast<float>(exponent)) : 1.0F;
   const std::vector<double> inv_freq = spectrum.inv_freq();
+  // How much slower than plain RoPE of the same base the scheme makes a pair.
+  const auto slowing = [&](int64_t pair) {
+    const double plain =
+        chained ? std::pow(spectrum.base, exponent * static_cast<double>(pair)) : 1.0;
+    const double divisor = spectrum.divisors.empty() ? 1.0 : spectrum.divisors[pair];
+    return inv_freq[pair] * divisor / plain;
+  };
+  const double slowest = chained ? slowing(spectrum.n_pairs() - 1) : 1;
   std::vector<float> theta;  // (count), of plain RoPE at the pair in hand
   theta.reserve(positions.size());
   for (const DoubleDouble position : positions) theta.push_back(static_cast<float>(position));
@@ -35,12 +43,15 @@ void fill_float32(const Spectrum& spectrum, std::span<const int64_t> pairs,
     for (; link_at < pair; ++link_at) {
       for (float& angle : theta) angle *= link;
     }
-    const double plain =
-        chained ? std::pow(spectrum.base, exponent * static_cast<double>(pair)) : 1.0;
     const float divisor = spectrum.divisors.empty() ? 1.0F : spectrum.divisors[pair];
-    const auto change = static_cast<float>(inv_freq[pair] * divisor / plain);
+    // slowing = slowest * (1 - mix) + mix; all of it scales where nothing is mixed.
+    const double change = slowing(pair);
+    const bool mixes = slowest != 1;
+    const auto scale = static_cast<float>(mixes ? slowest : change);
+    const auto mix = static_cast<float>(mixes ? (change - slowest) / (1 - slowest) : 0);
     for (size_t r = 0; r < positions.size(); ++r) {
-      const float angle = theta[r] / divisor * change;
+      const float unscaled = theta[r] / divisor;
+      const float angle = unscaled * scale * (1 - mix) + unscaled * mix;
       table.cos[c * table.stride + first_row + r] = std::cos(angle) * amplitude;
       table.sin[c * table.stride + first_row + r] = std::sin(angle) * amplitude;
     }

@@ -1,22 +1,26 @@
 # peers: node python
 """Files that `ropewalk write` makes, in llama.cpp with its float32 cache and in the gguf package.
 
-Each scheme is written into stories260K.gguf for 4096 tokens. llama.cpp reads the new file and scores document 0 of the
-shared reference; so does this project, from the same file, with angles rounded as ggml rounds them. What the gguf
-package reads of every key must be what the report says, --undo must give the old file, and other tensors stay.
+Each scheme is written for 4096 tokens into stories260K.gguf, and into the bundled model after its weights were widened
+to float32. llama.cpp reads the new file and scores a document: the shared reference's, or this project's own pages. So
+does this project, from the same file, with angles rounded as ggml rounds them. What the gguf package reads of every key
+must be what the report says, --undo must give the old file, and other tensors stay.
 """
 
 import hashlib
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 import gguf
-from comparison import SHARED, Comparison, arguments, llama_cpp, our_losses, ours
+from comparison import HERE, SHARED, Comparison, arguments, llama_cpp, our_losses, ours
 
 BOUND = 1e-3
-MODEL = SHARED / "models/stories260K.gguf"
+STORIES = SHARED / "models/stories260K.gguf"
+ROOT = HERE.parent.parent
+BUNDLED = ROOT / "models/ropewalk-kjv-1m.gguf"
 SCHEMES = {
     "linear": "linear,factor=8",
     "ntk": "ntk,factor=8",
@@ -44,9 +48,9 @@ def misread_keys(path, report) -> int:
     return wrong
 
 
-def changed_tensors(path, report) -> int:
+def changed_tensors(model, path, report) -> int:
     """How many tensors are not as in the model, but those that the report names as added."""
-    before = {tensor.name: tensor for tensor in gguf.GGUFReader(MODEL).tensors}
+    before = {tensor.name: tensor for tensor in gguf.GGUFReader(model).tensors}
     after = {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors}
     same = [name for name in before if name in after and (before[name].data == after[name].data).all()]
     return len(before) - len(same) + len(set(after) - set(before) - set(report["tensors_added"]))
@@ -56,20 +60,26 @@ def sha256(path) -> str:
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
-def main() -> int:
-    options = arguments(__doc__, tokens=(4096, "how many of the document"))
-    ids = json.loads((SHARED / "reference/docs.json").read_text())["docs"][0][: options.tokens]
-    table = Comparison(f"Written files, stories260K, {len(ids)} tokens, llama.cpp with a float32 cache")
+def own_pages(model, n_tokens) -> list:
+    """The first ids of docs/, by the model's own tokenizer."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("*.md")))[: 8 * n_tokens])
+        file.flush()
+        return ours("losses", model, "--text", file.name)["tokens"][:n_tokens]
+
+
+def compare(table, model, ids, options):
     with tempfile.TemporaryDirectory() as folder:
         for name, scheme in SCHEMES.items():
+            name = f"{model.stem}, {name}"
             path, undone = (pathlib.Path(folder) / file for file in ("written.gguf", "undone.gguf"))
-            report = ours("write", MODEL, "--scheme", scheme, "--to", 4096, "-o", path)
+            report = ours("write", model, "--scheme", scheme, "--to", 4096, "-o", path)
             table.add(f"{name}: {report['how']}, keys read otherwise", 0, 0, misread_keys(path, report), 0)
-            table.add(f"{name}, other tensors changed", 0, 0, changed_tensors(path, report), 0)
+            table.add(f"{name}, other tensors changed", 0, 0, changed_tensors(model, path, report), 0)
 
             ours("write", path, "--undo", "-o", undone)
-            table.add(f"{name}, undone otherwise", sha256(undone)[:8], sha256(MODEL)[:8],
-                      int(sha256(undone) != sha256(MODEL)), 0)
+            table.add(f"{name}, undone otherwise", sha256(undone)[:8], sha256(model)[:8],
+                      int(sha256(undone) != sha256(model)), 0)
 
             answer = llama_cpp(task="logprobs", model=path, kv="f32", threads=1, windows=[ids])
             peer = [-logprob for logprob in answer["logprobs"][0]]
@@ -79,6 +89,17 @@ def main() -> int:
                 worst = max(range(len(peer)), key=lambda t: abs(losses[t] - peer[t]))
                 table.add(f"{name}, {angles} angles, token {worst + 1} is worst", losses[worst], peer[worst],
                           abs(losses[worst] - peer[worst]), bound)
+
+
+def main() -> int:
+    options = arguments(__doc__, tokens=(4096, "how many of the document"))
+    ids = json.loads((SHARED / "reference/docs.json").read_text())["docs"][0][: options.tokens]
+    table = Comparison(f"Written files, {len(ids)} tokens, llama.cpp with a float32 cache")
+    compare(table, STORIES, ids, options)
+    with tempfile.TemporaryDirectory() as folder:
+        widened = pathlib.Path(folder) / BUNDLED.name
+        subprocess.run([sys.executable, HERE / "widen_gguf.py", BUNDLED, widened], check=True)
+        compare(table, widened, own_pages(widened, options.tokens), options)
     return table.finish(options.json)
 
 
