@@ -182,9 +182,37 @@ TEST(KernelCombinations, GiveTheReference) {
            "stale_dynamic_ntk+leaky,window=20,divisor=4",
            "sinks,count=1,size=1",
            "window,size=1",
+           "dca,chunk=23,local=5+full_turn",
+           "dca,chunk=23,local=5,pairs=2:5+sinks,count=3,size=50+full_turn,mode=freeze",
+           "dca,chunk=70,local=6+window,size=64",
+           "dynamic_ntk+dca_code,chunk=30,local=4",
+           "stale_dynamic_ntk+dca_code+logn",
+           "dpe,window=11,groups=1:3:7+full_turn",
+           "dpe,window=11,groups=2:9,pairs=1:6+sinks,count=4,size=60",
+           "dynamic_ntk,block=16+jet_long,window=9,block=16+full_turn",
+           "jet_long,window=9,pairs=3:7+sinks,count=2,size=80",
+           "group_attention,group=3,window=9+sinks,count=7,size=33",
+           "group_attention,group=4,window=64+full_turn,turns=3",
+           "self_logistic,window=9,capacity=7,rate=0.1+full_turn+window,size=99",
+           "self_logistic,window=9,capacity=7,rate=0.1,by=position+sinks,count=5,size=40",
+           "string,shift=20,window=6+full_turn,mode=freeze",
+           "lm_infinite,sinks=5,window=30,ceiling=17+full_turn",
            "sinks,count=200,size=20",
        }) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
+    EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
+        << scheme;
+  }
+}
+
+// Sinks that stay where they are, seen along a curve: two runs of keys go by distance.
+TEST(KernelCombinations, SinksMayStayUnderACurve) {
+  const PairLayout layout{PairOrder::kHalf, 16, 16};
+  const Case c{.layout = layout};
+  const Inputs in = random_inputs(c);
+  for (const char* scheme : {"log_tail,window=20", "log_tail,window=20,pairs=1:4+full_turn"}) {
+    Rotary rotary = apply_scheme(scheme, declared(layout));
+    rotary.visibility = {.window = 30, .sinks = 4, .sinks_stay = true};
     EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
         << scheme;
   }
@@ -218,7 +246,9 @@ TEST(KernelCache, LaterRowsAloneAreTheSame) {
   const Case c{.layout = layout};
   const Inputs in = random_inputs(c);
   for (const char* scheme : {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk",
-                             "self_extend,window=10,group=4", "sinks,count=3,size=30"}) {
+                             "self_extend,window=10,group=4", "sinks,count=3,size=30",
+                             "dca,chunk=23,local=5", "group_attention,group=3,window=9",
+                             "jet_long,window=9", "dpe,window=11,groups=1:3"}) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     const std::vector<double> expected = run_reference(rotary, c, in);
     for (const int64_t first : {1, 64, 100, 149}) {

@@ -85,6 +85,33 @@ TEST(PairAngleTest, SinksAreSeenFromWhereTheWindowEnds) {
   EXPECT_EQ(turns(rotary, 1, 100, 0), 7.5 * 0x1p-6);
 }
 
+TEST(PairAngleTest, SinksMayStayWhereTheyAre) {
+  Rotary rotary = quarter_rotary();
+  rotary.visibility = {.window = 10, .sinks = 2, .sinks_stay = true};
+  EXPECT_EQ(turns(rotary, 1, 20, 0), 20 * 0x1p-6);
+  rotary.distance = piecewise_linear(12, 12.0, 0.0);
+  EXPECT_EQ(turns(rotary, 1, 20, 1), 12 * 0x1p-6);
+  EXPECT_EQ(turns(rotary, 1, 20, 11), 9 * 0x1p-6);
+}
+
+TEST(PairAngleTest, BandsMoveTheirOwnPairs) {
+  Rotary rotary = quarter_rotary();
+  Branch far{.first = 8, .query = fixed_position(8.0), .key = fixed_position(0.0)};
+  far.bands = {
+      {.pairs = {.first = 0, .last = 0}, .query = fixed_position(5.0), .key = fixed_position(0.0)}};
+  rotary.distance = DistanceMap({Branch{.last = 8}, far});
+  EXPECT_EQ(turns(rotary, 0, 100, 0), 0.25);  // 5 tokens of a quarter turn
+  EXPECT_EQ(turns(rotary, 1, 100, 0), 8 * 0x1p-6);
+}
+
+TEST(PairAngleTest, LengthIsGivenBefore) {
+  Rotary rotary = quarter_rotary();
+  rotary.distance = DistanceMap::by_length(
+      [](int64_t n) { return piecewise_linear(n / 2, DoubleDouble(n / 2), 0.0); });
+  EXPECT_EQ(turns(at_length(rotary, 16), 1, 100, 0), 8 * 0x1p-6);
+  EXPECT_EQ(turns(at_length(rotary, 40), 1, 100, 0), 20 * 0x1p-6);
+}
+
 TEST(PairAngleTest, UnequalSpectraTurnEachSideByItsOwn) {
   const Rotary rotary = quarter_rotary();
   Spectrum query;
@@ -154,6 +181,10 @@ TEST(VisibilityTest, WindowAndSinks) {
   EXPECT_EQ(visibility.standing(9, 6), 9);
   EXPECT_EQ(visibility.standing(9, 1), 5);
   EXPECT_EQ(visibility.standing(4, 0), 4);
+  const Visibility staying{.window = 4, .sinks = 2, .sinks_stay = true};
+  EXPECT_TRUE(staying.sees(9, 1));
+  EXPECT_FALSE(staying.sees(9, 2));
+  EXPECT_EQ(staying.standing(9, 1), 9);
 }
 
 TEST(PlainRotaryTest, IsPlain) {
