@@ -36,13 +36,12 @@ std::string scheme_text(const Case& c, const json& golden) {
 TEST(GoldenDistance, ChunksAreExact) {
   const auto shared = shared_folder();
   if (!shared) GTEST_SKIP() << "no ../shared: the golden values of other projects are not tested";
-  const Rotary declared =
-      plain_rotary({.base = 10000.0, .frequency_dim = 8, .trained_length = 4096},
-                   {PairOrder::kHalf, 8, 8});
-  for (const Case& c : {Case{"dca__c8_l2", "dca", {"chunk_size", "local_size"}},
-                        Case{"dca__c8_l2", "dca_code", {"chunk_size", "local_size"}},
-                        Case{"llama_cpp_grp_attn__n2_w4", "group_attention",
-                             {"grp_attn_n", "grp_attn_w"}}}) {
+  const Rotary declared = plain_rotary(
+      {.base = 10000.0, .frequency_dim = 8, .trained_length = 4096}, {PairOrder::kHalf, 8, 8});
+  for (const Case& c :
+       {Case{"dca__c8_l2", "dca", {"chunk_size", "local_size"}},
+        Case{"dca__c8_l2", "dca_code", {"chunk_size", "local_size"}},
+        Case{"llama_cpp_grp_attn__n2_w4", "group_attention", {"grp_attn_n", "grp_attn_w"}}}) {
     const json golden = read_json(*shared / "golden/given" / (std::string(c.file) + ".json"));
     SCOPED_TRACE(scheme_text(c, golden));
     const DistanceMap map = apply_scheme(scheme_text(c, golden), declared).distance;

@@ -245,10 +245,10 @@ TEST(KernelCache, LaterRowsAloneAreTheSame) {
   const PairLayout layout{PairOrder::kHalf, 16, 16};
   const Case c{.layout = layout};
   const Inputs in = random_inputs(c);
-  for (const char* scheme : {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk",
-                             "self_extend,window=10,group=4", "sinks,count=3,size=30",
-                             "dca,chunk=23,local=5", "group_attention,group=3,window=9",
-                             "jet_long,window=9", "dpe,window=11,groups=1:3"}) {
+  for (const char* scheme :
+       {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk",
+        "self_extend,window=10,group=4", "sinks,count=3,size=30", "dca,chunk=23,local=5",
+        "group_attention,group=3,window=9", "jet_long,window=9", "dpe,window=11,groups=1:3"}) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     const std::vector<double> expected = run_reference(rotary, c, in);
     for (const int64_t first : {1, 64, 100, 149}) {

@@ -32,8 +32,8 @@ const std::vector<std::string> kMaps = {"cap,window=12",
 
 Rotary under(const std::string& scheme) {
   return apply_scheme(
-      scheme, plain_rotary({.base = 10000.0, .frequency_dim = 16, .trained_length = kTrained},
-                           kLayout));
+      scheme,
+      plain_rotary({.base = 10000.0, .frequency_dim = 16, .trained_length = kTrained}, kLayout));
 }
 
 struct Text {
@@ -67,8 +67,7 @@ std::vector<double> reference_of(const Rotary& rotary, const Text& text) {
     return std::vector<double>(values.begin(), values.end());
   };
   return reference_attention(
-      rotary,
-      {.n_tokens = text.n_tokens, .n_heads = kHeads, .n_kv_heads = kHeads, .scale = 0.25},
+      rotary, {.n_tokens = text.n_tokens, .n_heads = kHeads, .n_kv_heads = kHeads, .scale = 0.25},
       wide(text.query), wide(text.key), wide(text.value));
 }
 
@@ -79,7 +78,7 @@ double apart(const std::vector<float>& a, const std::vector<double>& b) {
 }
 
 // Texts of unequal lengths side by side: each is what a loop over its own tokens gives.
-TEST(Reports, Sch09BatchesOfUnequalTexts) {
+TEST(Reports, SCH_09_BatchesOfUnequalTexts) {
   const std::vector<Text> batch = {text_of(75, 1), text_of(130, 2)};
   for (const std::string& scheme : kMaps) {
     const Rotary rotary = under(scheme);
@@ -91,7 +90,7 @@ TEST(Reports, Sch09BatchesOfUnequalTexts) {
 }
 
 // No table grows with the square of the length.
-TEST(Reports, Sch09MemoryIsLinear) {
+TEST(Reports, SCH_09_MemoryIsLinear) {
   for (const std::string& scheme : kMaps) {
     const Rotary rotary = under(scheme);
     const auto bytes = [&](int64_t n) {
@@ -102,7 +101,7 @@ TEST(Reports, Sch09MemoryIsLinear) {
 }
 
 // A map that was not wired would give what no map gives.
-TEST(Reports, Sch10MapsAreWired) {
+TEST(Reports, SCH_10_MapsAreWired) {
   const Text text = text_of(150, 3);
   const std::vector<float> plain = attend_to(under("declared"), text);
   const int64_t row = kHeads * kLayout.head_dim;
@@ -112,7 +111,9 @@ TEST(Reports, Sch10MapsAreWired) {
     for (int64_t k = 0; k < std::ssize(mapped); ++k) {
       const double difference = std::abs(mapped[k] - plain[k]);
       // Rows inside the window see true distances only; jet_long changes all or none by the length.
-      if (k / row < kWindow) EXPECT_LE(difference, 2e-6) << scheme << ", row " << k / row;
+      if (k / row < kWindow) {
+        EXPECT_LE(difference, 2e-6) << scheme << ", row " << k / row;
+      }
       if (k / row >= kTrained) beyond = std::max(beyond, difference);
     }
     EXPECT_GT(beyond, 1e-2) << scheme;

@@ -104,6 +104,16 @@ TEST(FirstStaleRow, GoesByWhatTheSpectrumDependsOn) {
   EXPECT_EQ(stale("longrope,long=1:2:3:4,short=1:1:1:1", 100, 128), 100);
   EXPECT_EQ(stale("longrope,long=1:2:3:4,short=1:1:1:1", 128, 129), 0);
   EXPECT_EQ(stale("longrope,long=1:2:3:4,short=1:1:1:1", 129, 500), 129);
+  // One group size for all rows: ceil(n / 128); and an amplitude.
+  EXPECT_EQ(stale("jet_long,window=8", 100, 128), 100);
+  EXPECT_EQ(stale("jet_long,window=8", 128, 129), 0);
+  EXPECT_EQ(stale("jet_long,window=8", 129, 256), 129);
+  EXPECT_EQ(stale("jet_long,window=8", 250, 257), 0);
+  EXPECT_EQ(stale("jet_long,window=8,block=64", 100, 129), 100);
+  EXPECT_EQ(stale("jet_long,window=8,block=64", 250, 257), 250);
+  EXPECT_EQ(stale("jet_long,window=8,block=100", 250, 257), 200);
+  EXPECT_EQ(stale("dca_code", 100, 128), 100);
+  EXPECT_EQ(stale("dca_code", 128, 129), 0);
 }
 
 TEST(FirstStaleRow, TheEarliestOfAllLayers) {

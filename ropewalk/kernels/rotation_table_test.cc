@@ -43,6 +43,25 @@ TEST(RotationTable, ExactEntriesAreRoundedOnce) {
   }
 }
 
+// A table of some pairs has the rows that the table of all has.
+TEST(RotationTable, SomePairsAlone) {
+  const Spectrum spectrum = some_spectrum(1.25);
+  const auto rows = static_cast<int64_t>(kPositions.size());
+  const std::vector<int64_t> pairs = {1, 5, 6, 15};
+  for (const AngleMode mode : {AngleMode::kExact, AngleMode::kFloat32}) {
+    RotationTable all(spectrum.n_pairs(), rows);
+    RotationTable some(std::ssize(pairs), rows);
+    fill_rotation_rows(spectrum, mode, kPositions, 0, all);
+    fill_rotation_rows(spectrum, pairs, mode, kPositions, 0, some);
+    for (int64_t c = 0; c < std::ssize(pairs); ++c) {
+      for (int64_t r = 0; r < rows; ++r) {
+        EXPECT_EQ(some.cos_of(c)[r], all.cos_of(pairs[c])[r]) << pairs[c] << " " << r;
+        EXPECT_EQ(some.sin_of(c)[r], all.sin_of(pairs[c])[r]) << pairs[c] << " " << r;
+      }
+    }
+  }
+}
+
 // The comparison mode: every step in float. Frequencies that came as a list are multiplied once.
 TEST(RotationTable, Float32EntriesOfAListAreOneProduct) {
   for (const double amplitude : {1.0, 1.2079441541679836}) {

@@ -105,5 +105,43 @@ TEST(Rotations, ACurveGoesByDistance) {
   }
 }
 
+// Bands of pairs share a branch, and tables hold the pairs that are heard in them.
+TEST(Rotations, BandsOfPairsHaveTheirOwnTables) {
+  Rotary rotary = plain();
+  Branch far{.first = 4, .query = {.offset = 2.0, .group = 2}, .key = {.group = 2}};
+  far.bands = {{.pairs = {.first = 0, .last = 1}, .query = {}, .key = {}}};
+  rotary.distance = DistanceMap({Branch{.last = 4}, far});
+  const Rotations rotations(rotary, 32, 0, 32, AngleMode::kExact);
+  ASSERT_EQ(rotations.plan().branches.size(), 2U);
+  const std::vector<HeardPair>& near = rotations.heard(0);
+  const std::vector<HeardPair>& banded = rotations.heard(1);
+  ASSERT_EQ(banded.size(), 4U);
+  for (const size_t pair : {0U, 1U}) EXPECT_EQ(banded[pair].key_cos, near[pair].key_cos);
+  const Spectrum spectrum = rotary.spectrum.at(1);
+  for (const HeardPair& pair : banded) {
+    const double seen = pair.pair < 2 ? 31 - 6 : 15 + 2 - 3;
+    const CosSin got = difference(pair, 31, 6);
+    const CosSin wanted = cos_sin_at(seen, spectrum.turns_per_token[pair.pair]);
+    EXPECT_NEAR(got.cos, wanted.cos, 1.5e-7);
+    EXPECT_NEAR(got.sin, wanted.sin, 1.5e-7);
+  }
+  // All pairs at their own positions, and two of them in groups: six pairs, queries and keys.
+  EXPECT_EQ(rotations.table_bytes(), 6 * 32 * 2 * 2 * 4);
+}
+
+TEST(Rotations, AMapMayDependOnTheLength) {
+  Rotary rotary = plain();
+  rotary.spectrum = SpectrumRule(SpectrumRule::Length::kSequence,
+                                 [](int64_t) { return rope_spectrum(10000.0, 8, 4); });
+  rotary.distance = DistanceMap::by_length([](int64_t n) {
+    return n <= 50 ? DistanceMap() : piecewise_linear(n / 10, DoubleDouble(n / 10), 0.0);
+  });
+  EXPECT_EQ(Rotations(rotary, 50, 0, 50, AngleMode::kExact).plan().branches.size(), 1U);
+  // Later rows may come: what counts is the whole sequence.
+  const Rotations later(rotary, 100, 0, 50, AngleMode::kExact);
+  ASSERT_EQ(later.plan().branches.size(), 2U);
+  EXPECT_EQ(later.plan().branches[1].first, 10);
+}
+
 }  // namespace
 }  // namespace ropewalk

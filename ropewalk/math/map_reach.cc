@@ -44,8 +44,7 @@ DoubleDouble farthest_of_row(const DistanceMap& map, int64_t i) {
     if (run.first >= run.last) continue;
     const auto look = [&](const PositionMap& query, const PositionMap& key) {
       const DoubleDouble at = query(i);
-      for_extremes(run, key.period,
-                   [&](int64_t j) { farthest = max(farthest, abs(at - key(j))); });
+      for_extremes(run, key.period, [&](int64_t j) { farthest = max(farthest, abs(at - key(j))); });
     };
     look(branch.query, branch.key);
     for (const PairBand& band : branch.bands) look(band.query, band.key);

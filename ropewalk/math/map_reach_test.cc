@@ -43,9 +43,8 @@ TEST(MapReach, IsWhatEveryPairOfTokensSays) {
        {DistanceMap(), piecewise_linear(5, 5.0, 0.0), piecewise_linear(5, 5.0, 0.25),
         through_points({{0, 0.0}, {10, 10.0}, {30, -20.0}, {40, 5.0}}), chunks(), bands(),
         moving_blocks(), DistanceMap([](int64_t d) { return sqrt(DoubleDouble(d)); }),
-        DistanceMap::by_length([](int64_t n) {
-          return n <= 20 ? DistanceMap() : piecewise_linear(3, 3.0, 0.5);
-        })}) {
+        DistanceMap::by_length(
+            [](int64_t n) { return n <= 20 ? DistanceMap() : piecewise_linear(3, 3.0, 0.5); })}) {
     for (int64_t n = 1; n <= 60; ++n) EXPECT_EQ(farthest_distance(map, n), by_hand(map, n)) << n;
   }
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ropewalk/math/map_reach.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/map_reach.h"
 #include "ropewalk/testing/small_model.h"
 
 namespace ropewalk {
@@ -16,10 +16,10 @@ using small_model::under;
 TEST(Dca, CountsInChunks) {
   const std::string text = "dca,chunk=8,local=2";
   EXPECT_EQ(distance_under(text, 11, 6), 5);
-  EXPECT_EQ(distance_under(text, 6, 5), 1);    // 6 + 0 - 5: true across the edge
-  EXPECT_EQ(distance_under(text, 8, 5), 3);    // 6 + 2 - 5: the last that is
-  EXPECT_EQ(distance_under(text, 9, 5), 3);    // 8 - 5
-  EXPECT_EQ(distance_under(text, 12, 5), 3);   // 8 - 5, two chunks back
+  EXPECT_EQ(distance_under(text, 6, 5), 1);   // 6 + 0 - 5: true across the edge
+  EXPECT_EQ(distance_under(text, 8, 5), 3);   // 6 + 2 - 5: the last that is
+  EXPECT_EQ(distance_under(text, 9, 5), 3);   // 8 - 5
+  EXPECT_EQ(distance_under(text, 12, 5), 3);  // 8 - 5, two chunks back
   EXPECT_EQ(distance_under(text, 100, 0), 8);
   EXPECT_EQ(distance_under("dca,chunk=8,local=5", 100, 0), 5);  // 2 * 3 - 1
 }

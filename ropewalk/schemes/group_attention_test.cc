@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "ropewalk/math/map_reach.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/map_reach.h"
 #include "ropewalk/testing/small_model.h"
 
 namespace ropewalk {

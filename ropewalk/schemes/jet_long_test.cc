@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ropewalk/math/map_reach.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/map_reach.h"
 #include "ropewalk/testing/small_model.h"
 
 namespace ropewalk {
@@ -21,11 +21,11 @@ TEST(JetLong, ChangesNothingWithinTheTrainedLength) {
 
 TEST(JetLong, GroupsGrowWithTheLength) {
   const std::string text = "jet_long,window=8";
-  EXPECT_EQ(seen(text, 513, 108, 100), 8);         // d <= w
-  EXPECT_EQ(seen(text, 513, 109, 100), 54 - 50);   // groups of 2
+  EXPECT_EQ(seen(text, 513, 108, 100), 8);        // d <= w
+  EXPECT_EQ(seen(text, 513, 109, 100), 54 - 50);  // groups of 2
   EXPECT_EQ(seen(text, 1024, 1023, 0), 511);
-  EXPECT_EQ(seen(text, 1025, 1023, 0), 341);       // of 3
-  EXPECT_EQ(seen(text, 5120, 5119, 0), 511);       // of 10
+  EXPECT_EQ(seen(text, 1025, 1023, 0), 341);  // of 3
+  EXPECT_EQ(seen(text, 5120, 5119, 0), 511);  // of 10
   EXPECT_EQ(seen("jet_long,window=8,original=100", 5120, 5119, 0), 98);
 }
 

@@ -2,7 +2,6 @@
 // collection that this project was given.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ std::vector<int> row(const std::string& scheme, int64_t i) {
 }
 
 // Self-Extend and ReRoPE are two maps, which users took for one.
-TEST(Reports, Sch01SelfExtendIsNotReRope) {
+TEST(Reports, SCH_01_SelfExtendIsNotReRope) {
   const std::string self_extend = "self_extend,window=4,group=2";
   EXPECT_EQ(row(self_extend, 9), (std::vector{6, 6, 5, 5, 4, 4, 3, 2, 1, 0}));
   EXPECT_EQ(row(self_extend, 5), (std::vector{4, 4, 3, 2, 1, 0}));
@@ -37,7 +36,7 @@ TEST(Reports, Sch01SelfExtendIsNotReRope) {
 }
 
 // What a group and a window give: (L - w) g + w tokens.
-TEST(Reports, Sch02LengthThatAGroupGives) {
+TEST(Reports, SCH_02_LengthThatAGroupGives) {
   const DistanceMap map = under("self_extend,window=1024,group=4").distance;
   EXPECT_EQ(longest_within(map, 4096.0, 20000), 13312);
   EXPECT_EQ(farthest_distance(map, 13312), 4095.0);
@@ -48,7 +47,7 @@ TEST(Reports, Sch02LengthThatAGroupGives) {
 }
 
 // Qwen-7B: the query's scale by position, printed as such.
-TEST(Reports, Sch05LogNByPosition) {
+TEST(Reports, SCH_05_LogNByPosition) {
   const QueryTemperature scale = apply_scheme("logn", trained_at(2048)).temperature;
   for (const int64_t i : {0, 100, 2047}) EXPECT_EQ(scale.at(i), 1) << i;
   EXPECT_NEAR(scale.at(2999), 1.050068, 5e-7);
@@ -56,7 +55,7 @@ TEST(Reports, Sch05LogNByPosition) {
 }
 
 // Every distance of dual chunk attention lies inside the trained length, which is the model's own.
-TEST(Reports, Sch07DualChunksStayInside) {
+TEST(Reports, SCH_07_DualChunksStayInside) {
   for (const int64_t trained : {64, 500, 512}) {
     for (const char* scheme : {"dca", "dca_code"}) {
       const DistanceMap map = apply_scheme(scheme, trained_at(trained)).distance;
@@ -69,25 +68,6 @@ TEST(Reports, Sch07DualChunksStayInside) {
   EXPECT_THROW(apply_scheme("dca_code", trained_at(0)), Error);
   // 32768 tokens, not 32384: the last distance tells.
   EXPECT_EQ(apply_scheme("dca", trained_at(32768)).distance.at(300000, 0), 32767.0);
-}
-
-// Any rising curve of positions can be had, as points: here p / (1 + p / 6144).
-TEST(Reports, Sch12CurvesAreTheUsers) {
-  const auto curve = [](int64_t p) {
-    return static_cast<double>(p) / (1 + static_cast<double>(p) / 6144);
-  };
-  std::string points = "0:0";
-  for (int64_t p = 64; p <= 8192; p += 64) {
-    points += ":" + std::to_string(p) + ":" + to_text(curve(p));
-  }
-  const DistanceMap map = under("curve,points=" + points).distance;
-  EXPECT_NEAR(static_cast<double>(map.at(512, 0)), 472.615, 5e-4);
-  EXPECT_EQ(map.at(3072, 0), 2048.0);
-  EXPECT_EQ(map.at(6144, 0), 3072.0);
-  for (int64_t d = 1; d <= 8192; ++d) {
-    ASSERT_NEAR(static_cast<double>(map.at(d, 0)), curve(d), 0.1) << d;
-    ASSERT_GT(map.at(d, 0), map.at(d - 1, 0)) << d;
-  }
 }
 
 }  // namespace

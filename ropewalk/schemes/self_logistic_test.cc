@@ -28,10 +28,9 @@ std::vector<int64_t> groups_of_tokens(double capacity, double rate, int64_t n) {
 TEST(SelfLogistic, GroupsHoldWhatTheCurveSays) {
   for (const auto& [capacity, rate] :
        std::vector<std::pair<int64_t, double>>{{33, 0.02}, {8, 0.37}, {2, 0.5}, {60, 5}}) {
-    const std::vector<int64_t> groups =
-        groups_of_tokens(static_cast<double>(capacity), rate, 3000);
-    const std::string text = "self_logistic,window=16,capacity=" + std::to_string(capacity) +
-                             ",rate=" + to_text(rate);
+    const std::vector<int64_t> groups = groups_of_tokens(static_cast<double>(capacity), rate, 3000);
+    const std::string text =
+        "self_logistic,window=16,capacity=" + std::to_string(capacity) + ",rate=" + to_text(rate);
     const DistanceMap by_distance = under(text).distance;
     const DistanceMap by_position = under(text + ",by=position").distance;
     for (const int64_t j : {0, 5, 700}) {

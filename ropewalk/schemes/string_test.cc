@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ropewalk/math/map_reach.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/map_reach.h"
 #include "ropewalk/testing/small_model.h"
 
 namespace ropewalk {
