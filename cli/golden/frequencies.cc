@@ -154,11 +154,10 @@ void set_resolved(Value& out, const Subject& subject, const Json& golden) {
   const Rotary& rotary = subject.rotary;
   Value resolved = Value::object();
   resolved.set("rotary_dim", Value::exact(rotary.layout.rotary_dim));
-  // Latent attention has two widths of a head; cases name either.
-  const bool rope_width = wanted.value("head_dim", Json()) == Json(rotary.layout.rotary_dim) &&
-                          golden["config"].contains("qk_rope_head_dim");
-  resolved.set("head_dim",
-               Value::exact(rope_width ? rotary.layout.rotary_dim : rotary.layout.head_dim));
+  // Under latent attention the rotated part is a head of its own; cases name its width or the whole.
+  const int64_t whole = subject.config.shape.head_dim;
+  const bool names_whole = wanted.contains("head_dim") && wanted["head_dim"] == whole;
+  resolved.set("head_dim", Value::exact(names_whole ? whole : rotary.layout.head_dim));
   resolved.set("layout_hf",
                Value::exact(rotary.layout.order == PairOrder::kHalf ? "half" : "interleaved"));
   const bool untold = wanted.contains("theta") && wanted["theta"].is_null();
@@ -222,18 +221,16 @@ void set_bases(Value& out, const Subject& subject, const Spectrum& spectrum) {
   out.set("ntk_alpha", Value::real(static_cast<double>(pow(growth, (d - 2) / d))));
 }
 
-void set_softmax_scale(Value& out, const Json& config, const Spectrum& spectrum, int64_t head_dim) {
-  const Json& inner = config.contains("text_config") ? config["text_config"] : config;
-  if (inner.contains("qk_nope_head_dim") && inner.contains("qk_rope_head_dim")) {
-    head_dim = inner["qk_nope_head_dim"].get<int64_t>() + inner["qk_rope_head_dim"].get<int64_t>();
-  }
+void set_softmax_scale(Value& out, const Subject& subject, const Spectrum& spectrum) {
+  const int64_t head_dim = subject.config.shape.head_dim;
+  if (head_dim < 1) return;
   const double scale = spectrum.logit_multiplier / std::sqrt(static_cast<double>(head_dim));
   out.set("qk_head_dim", Value::exact(head_dim));
   out.set("softmax_scale", Value::real(scale));
   out.set("softmax_scale_multiplier", Value::real(spectrum.logit_multiplier));
 }
 
-Value variant_value(const Subject& subject, const Json& golden, const Json& variant) {
+Value variant_value(const Subject& subject, const Json& variant) {
   Value out = Value::object();
   echo(variant, out, {"seq_len", "scale", "mixed_b", "original_max"});
   const int64_t n = variant.value("seq_len", int64_t{1});
@@ -242,7 +239,7 @@ Value variant_value(const Subject& subject, const Json& golden, const Json& vari
   set_ramp(out, subject);
   set_two_ramps(out, subject);
   set_bases(out, subject, spectrum);
-  set_softmax_scale(out, golden["config"], spectrum, subject.rotary.layout.head_dim);
+  set_softmax_scale(out, subject, spectrum);
   out.set("factors", Value::exact(n > subject.original() ? "long" : "short"));
   out.set("gguf_rope_freqs_f64", Value::reals(frequency_divisors(subject.rotary, spectrum)));
   return out;
@@ -263,8 +260,8 @@ Value compute_frequencies(const Json& golden) {
   Value variants = Value::list();
   for (const Json& variant : golden["variants"]) {
     variants.push(is_asked_for(rule)
-                      ? variant_value(asked_subject(declared, golden, variant), golden, variant)
-                      : variant_value(declared, golden, variant));
+                      ? variant_value(asked_subject(declared, golden, variant), variant)
+                      : variant_value(declared, variant));
   }
   out.set("variants", std::move(variants));
   return out;

@@ -130,9 +130,10 @@ class Filler {
   void fill(const std::vector<Tensor>& tensors) {
     if (!keys_.contains("general.architecture")) keys_["general.architecture"] = architecture_;
     set("block_count", 12);
-    // A file that scales from its own context length must tell it.
-    const bool scales = has("rope.scaling.type") && !has("rope.scaling.original_context_length");
-    if (!scales) set("context_length", 4096);
+    // A file that may have to scale from its own context length must tell it.
+    const std::string type = text("rope.scaling.type");
+    const bool scales = type == "yarn" || type == "longrope";
+    if (!scales || has("rope.scaling.original_context_length")) set("context_length", 4096);
     fill_head(tensors);
     set("attention.head_count", 32);
     set("embedding_length", 4096);
@@ -141,6 +142,10 @@ class Filler {
 
  private:
   bool has(const std::string& suffix) const { return keys_.contains(architecture_ + "." + suffix); }
+  std::string text(const std::string& suffix) const {
+    const auto found = keys_.find(architecture_ + "." + suffix);
+    return found != keys_.end() && found->is_string() ? found->get<std::string>() : "";
+  }
   void set(const std::string& suffix, int64_t value) {
     if (!has(suffix)) keys_[architecture_ + "." + suffix] = value;
   }

@@ -60,8 +60,8 @@ Value under(const LayerGroup& group, const std::vector<std::string>& left_out,
 
 bool is_yarn(const LayerGroup& group) { return group.scheme.starts_with("yarn"); }
 
-void set_softmax_scale(Value& out, const LayerGroup& group, const Spectrum& spectrum) {
-  const auto head_dim = static_cast<double>(group.rotary->layout.head_dim);
+void set_softmax_scale(Value& out, const ModelConfig& config, const Spectrum& spectrum) {
+  const auto head_dim = static_cast<double>(config.shape.head_dim);
   out.set("softmax_scale", Value::real(spectrum.logit_multiplier / std::sqrt(head_dim)));
   out.set("softmax_scale_multiplier", Value::real(spectrum.logit_multiplier));
 }
@@ -83,7 +83,7 @@ Value compute_gguf(const Json& golden) {
     } else {
       set_spectrum(out, spectrum, golden);
     }
-    set_softmax_scale(out, group, spectrum);
+    set_softmax_scale(out, config, spectrum);
   }
   if (golden.contains("variants")) {
     Value variants = Value::list();
