@@ -25,7 +25,8 @@ TEST(Cap, MovesOnlyThePairsItNames) {
 }
 
 TEST(Cap, RefusesAWindowThatIsNoLength) {
-  for (const char* window : {"0", "-1", "1.5", "9007199254740993", "99999999999999999999", "1e-3"}) {
+  for (const char* window :
+       {"0", "-1", "1.5", "9007199254740993", "99999999999999999999", "1e-3"}) {
     EXPECT_THROW(under(std::string("cap,window=") + window), Error) << window;
   }
 }
