@@ -10,7 +10,7 @@ namespace ropewalk {
 namespace {
 
 bool is_plain_scheme(const FrequencyDeclaration& declaration) {
-  return declaration.amplitude == 1 &&
+  return declaration.amplitude == 1 && declaration.long_amplitude == 0 &&
          std::all_of(declaration.divisors.begin(), declaration.divisors.end(),
                      [](double divisor) { return divisor == 1; });
 }
@@ -36,13 +36,15 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
   Rotary rotary = apply_scheme(declaration.scheme, plain_rotary(source, layout));
   if (is_plain_scheme(declaration) && declaration.axis.empty()) return rotary;
   const SpectrumRule rule = rotary.spectrum;
-  rotary.spectrum =
-      rule.length() == SpectrumRule::Length::kFixed
-          ? SpectrumRule(modified(rule.at(1), declaration))
-          : SpectrumRule(
-                rule.length(),
-                [rule, declaration](int64_t n) { return modified(rule.at(n), declaration); },
-                rule.block());
+  const auto at = [rule, declaration, trained = source.trained_length](int64_t n) {
+    Spectrum spectrum = modified(rule.at(n), declaration);
+    const bool is_long = declaration.long_amplitude != 0 && n > trained;
+    if (is_long) spectrum.amplitude *= declaration.long_amplitude;
+    return spectrum;
+  };
+  rotary.spectrum = rule.length() == SpectrumRule::Length::kFixed
+                        ? SpectrumRule(at(1))
+                        : SpectrumRule(rule.length(), at, rule.block());
   return rotary;
 }
 

@@ -24,6 +24,7 @@ struct FrequencyDeclaration {
   std::string scheme = "rope";
   std::vector<double> divisors;  // of the scheme's frequencies, each > 0; (n_pairs), or empty
   double amplitude = 1;          // multiplies the scheme's amplitude, > 0
+  double long_amplitude = 0;     // the same above the trained length alone; 0: nothing does
   std::vector<uint8_t> axis;     // Spectrum::axis; (n_pairs), or empty. No part of a scheme
 };
 

@@ -1,190 +1,151 @@
 // The declared configuration of config.json. Source: transformers, configuration_llama.py and its
 // kin.
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "ropewalk/config/hf_families.h"
+#include "ropewalk/config/hf_layers.h"
+#include "ropewalk/config/hf_mechanisms.h"
 #include "ropewalk/config/hf_rope.h"
+#include "ropewalk/config/hf_scaling_block.h"
+#include "ropewalk/config/hf_shape.h"
+#include "ropewalk/config/hf_text_model.h"
+#include "ropewalk/config/hf_unread.h"
 #include "ropewalk/config/json_fields.h"
 #include "ropewalk/config/model_config.h"
-#include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNormEpsilon = 1e-6;  // where rms_norm_eps is absent
-
-std::string known_families() {
-  std::string names;
-  for (const HfFamily& family : hf_families()) {
-    names += (names.empty() ? "" : ", ") + std::string(family.name);
-  }
-  return names;
-}
-
-// Whether a key that nobody read may have meant to say something of positions.
-bool is_position_key(const std::string& key) {
-  constexpr std::array<std::string_view, 12> kHints = {"rope",   "rotary", "position",    "sliding",
-                                                       "window", "alibi",  "ntk",         "logn",
-                                                       "yarn",   "chunk",  "layer_types", "seq"};
-  return std::ranges::any_of(kHints,
-                             [&](std::string_view hint) { return key.find(hint) != key.npos; });
-}
-
 class Reader {
  public:
-  Reader(const Json& config, const std::string& place) : place_(place), top_(config, place) {
-    if (!top_.has_value("model_type")) throw top_.missing("model_type");
-    config_.architecture = *top_.text("model_type");
-    const HfFamily* const family = find_hf_family(config_.architecture);
-    if (family == nullptr) {
-      throw top_.wrong("model_type",
-                       "must be one whose positions are known (" + known_families() + ")");
-    }
-    family_ = *family;
+  Reader(const Json& config, const std::string& place)
+      : text_(config, place),
+        reading_{.file = place, .top = text_.fields(), .family = text_.family(), .notes = notes_} {
+    config_.architecture = text_.model_type();
   }
 
   ModelConfig read() {
-    read_sizes();
-    read_layer_types();
-    DeclaredRope rope = read_hf_rope(place_, top_, family_, config_.shape.head_dim);
-    std::ranges::move(rope.fields, std::back_inserter(config_.fields));
-    std::ranges::move(rope.findings, std::back_inserter(config_.findings));
-    LayerGroup group = {.rotary = std::move(rope.rotary), .scheme = std::move(rope.scheme)};
-    set_single_group(config_, config_.shape.n_layers, std::move(group));
-    for (const std::string& key : top_.unread()) {
-      if (!is_position_key(key) || !top_.has_value(key)) continue;
-      config_.findings.push_back(
-          {.key = key, .text = key + " = " + top_.spelled(key) + " is not used"});
+    if (text_.is_wrapped()) text_.note_outside(notes_);
+    config_.shape = read_hf_shape(reading_);
+    HfMechanisms found = read_hf_mechanisms(reading_, config_.shape);
+    config_.mechanisms = std::move(found.mechanisms);
+    if (found.rotary) {
+      read_rotary();
+    } else {
+      set_single_group(config_, config_.shape.n_layers, {});
+      read_unrotated(found);
     }
+    note_unread_keys(reading_.top, notes_);
+    std::ranges::move(notes_.findings, std::back_inserter(config_.findings));
+    config_.fields.insert(config_.fields.begin(), notes_.fields.begin(), notes_.fields.end());
     return std::move(config_);
   }
 
  private:
-  void field(std::string name, std::string value, Provenance provenance, std::string from) {
-    config_.fields.push_back({std::move(name), std::move(value), provenance, std::move(from)});
-  }
+  void read_unrotated(const HfMechanisms& found);
+  void read_rotary();
+  LayerGroup read_group(const HfLayer& layer);
+  LayerGroup read_still_group(const std::string& layer_type);
+  void name_layers(const HfLayers& layers);
+  void read_usable();
 
-  // A size that may be absent: 0 then.
-  int64_t size(const std::string& name, const std::string& key) {
-    top_.mark(key);
-    if (!top_.has(key)) return 0;
-    field(name, top_.spelled(key), Provenance::kFile, key);
-    return *top_.size(key);
-  }
-
-  void read_sizes();
-  void read_heads();
-  void read_head_dim();
-  void derive_head_dim();
-  void read_layer_types();
-
-  const std::string& place_;
-  JsonFields top_;
-  HfFamily family_;
+  HfNotes notes_;
+  HfTextModel text_;
+  HfReading reading_;
   ModelConfig config_;
+  std::unique_ptr<HfBlocks> blocks_;
+  std::vector<std::string> names_;  // of groups, by layer
+  std::map<std::string, HfLayer> layer_of_name_;
 };
 
-void Reader::read_sizes() {
-  ModelShape& shape = config_.shape;
-  shape.n_layers = size("layers", "num_hidden_layers");
-  if (shape.n_layers > kMaxLayers) {
-    throw top_.wrong("num_hidden_layers", "must not exceed " + std::to_string(kMaxLayers));
-  }
-  shape.hidden = size("hidden", "hidden_size");
-  read_heads();
-  read_head_dim();
-  shape.ffn = size("ffn", "intermediate_size");
-  shape.vocabulary = size("vocabulary", "vocab_size");
-
-  const std::string epsilon = "rms_norm_eps";
-  shape.norm_epsilon = top_.number(epsilon).value_or(kNormEpsilon);
-  if (shape.norm_epsilon < 0) throw top_.wrong(epsilon, "must not be negative");
-  if (top_.has(epsilon)) {
-    field("norm_epsilon", top_.spelled(epsilon), Provenance::kFile, epsilon);
-  } else {
-    field("norm_epsilon", to_text(kNormEpsilon), Provenance::kFamilyDefault,
-          epsilon + " is absent");
-  }
-  const std::string tied = "tie_word_embeddings";
-  shape.tied_output = top_.has_value(tied) && *top_.flag(tied);
-}
-
-void Reader::read_heads() {
-  ModelShape& shape = config_.shape;
-  const std::string heads = "num_attention_heads";
-  shape.n_heads = top_.required_size(heads);
-  field("heads", top_.spelled(heads), Provenance::kFile, heads);
-
-  const std::string kv_heads = "num_key_value_heads";
-  if (top_.has_value(kv_heads)) {
-    shape.n_kv_heads = size("kv_heads", kv_heads);
-  } else {
-    shape.n_kv_heads = shape.n_heads;
-    field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
-          kv_heads + " is absent: as many as heads");
-  }
-  if (shape.n_heads % shape.n_kv_heads != 0) {
-    throw top_.wrong(kv_heads, "must divide num_attention_heads " + std::to_string(shape.n_heads));
+void Reader::read_unrotated(const HfMechanisms& found) {
+  config_.usable_length = found.usable_length;
+  config_.usable_reason = found.usable_reason;
+  if (found.mechanisms.empty()) {
+    config_.usable_reason = "nothing tells positions apart but the model's causal order";
   }
 }
 
-void Reader::read_head_dim() {
-  ModelShape& shape = config_.shape;
-  const std::string head_dim = "head_dim";
-  top_.mark(head_dim);
-  if (top_.has_value(head_dim)) {
-    shape.head_dim = size("head_dim", head_dim);
-  } else if (family_.head_dim != 0) {
-    shape.head_dim = family_.head_dim;
-    field("head_dim", std::to_string(shape.head_dim), Provenance::kFamilyDefault,
-          head_dim + " is absent");
-  } else {
-    derive_head_dim();
-  }
-  if (shape.head_dim > kMaxHeadDim) {
-    throw Error(top_.place(head_dim), "must not exceed " + std::to_string(kMaxHeadDim),
-                std::to_string(shape.head_dim));
+// A type of which some layers are rotated and some are not is two groups.
+void Reader::name_layers(const HfLayers& layers) {
+  const auto count = [&](const HfLayer& layer, bool rotates) {
+    return std::ranges::count_if(layers.layers, [&](const HfLayer& other) {
+      return other.type == layer.type && other.rotates == rotates;
+    });
+  };
+  const bool alike = std::ranges::all_of(layers.layers, [&](const HfLayer& layer) {
+    return layer.type == layers.layers[0].type && layer.rotates == layers.layers[0].rotates;
+  });
+  for (const HfLayer& layer : layers.layers) {
+    const bool mixed = count(layer, true) != 0 && count(layer, false) != 0;
+    std::string name = alike ? std::string() : layer.type;
+    if (mixed && !layer.rotates) name += ", not rotated";
+    layer_of_name_[name] = layer;
+    names_.push_back(std::move(name));
   }
 }
 
-void Reader::derive_head_dim() {
-  ModelShape& shape = config_.shape;
-  if (shape.hidden == 0) throw top_.missing("hidden_size");
-  if (shape.hidden % shape.n_heads != 0) {
-    throw top_.wrong(
-        "num_attention_heads",
-        "must divide hidden_size " + std::to_string(shape.hidden) + ", as head_dim is absent");
+void Reader::read_rotary() {
+  const HfLayers layers = read_hf_layers(reading_, config_.shape.n_layers);
+  if (layers.counted) config_.shape.n_layers = static_cast<int64_t>(layers.layers.size());
+  blocks_ = std::make_unique<HfBlocks>(reading_, layers);
+  name_layers(layers);
+  set_groups(config_, names_,
+             [&](const std::string& name) { return read_group(layer_of_name_.at(name)); });
+  if (config_.groups.size() == 1) {
+    // What holds for the one group holds for all layers.
+    std::ranges::move(config_.groups[0].fields, std::back_inserter(config_.fields));
+    config_.groups[0].fields.clear();
   }
-  shape.head_dim = shape.hidden / shape.n_heads;
-  field("head_dim", std::to_string(shape.head_dim), Provenance::kDerived,
-        "hidden_size / num_attention_heads");
+  if (!layers.counted) {
+    for (LayerGroup& group : config_.groups) group.layers.clear();
+    config_.group_of_layer.assign(1, 0);
+  }
+  blocks_->note_unread();
+  read_usable();
 }
 
-// Only lists that say the same of every layer are read.
-void Reader::read_layer_types() {
-  const std::string key = "layer_types";
-  const Json* const types = top_.raw(key);
-  if (types == nullptr || types->is_null()) return;
-  if (!types->is_array()) throw top_.wrong(key, "must be a list of strings");
-  const int64_t n_layers = config_.shape.n_layers;
-  if (n_layers != 0 && static_cast<int64_t>(types->size()) != n_layers) {
-    throw Error(place_ + ": " + key,
-                "must have one entry for each of " + std::to_string(n_layers) + " layers",
-                std::to_string(types->size()) + " entries");
+LayerGroup Reader::read_still_group(const std::string& layer_type) {
+  LayerGroup group;
+  if (!has_attention(layer_type)) return group;
+  HfNotes notes;
+  group.temperature = read_hf_still_temperature(reading_, notes);
+  group.fields = std::move(notes.fields);
+  return group;
+}
+
+LayerGroup Reader::read_group(const HfLayer& layer) {
+  if (layer.rotates && blocks_->says_none(layer.type)) {
+    notes_.info("rope_parameters." + layer.type,
+                "rope_parameters." + layer.type + " is null: these layers are not rotated");
+    return read_still_group(layer.type);
   }
-  for (const Json& type : *types) {
-    if (type == "full_attention") continue;
-    throw Error(place_ + ": " + key,
-                "must hold full_attention only: layers that differ are not read yet",
-                json_text(type));
+  if (!layer.rotates) return read_still_group(layer.type);
+  HfRope rope =
+      read_hf_rope(reading_, *blocks_, config_.shape, read_hf_length(reading_), layer.type);
+  if (config_.shape.head_dim == 0) config_.shape.head_dim = rope.head.dim;
+  for (const Finding& finding : rope.notes.findings) notes_.add(finding);
+  rope.group.fields = std::move(rope.notes.fields);
+  if (rope.usable_length > config_.usable_length) {
+    config_.usable_length = rope.usable_length;
+    config_.usable_reason = rope.usable_reason;
   }
+  return std::move(rope.group);
+}
+
+void Reader::read_usable() {
+  if (config_.usable_length != 0 || trained_length(config_) == 0) return;
+  const HfLength& length = read_hf_length(reading_);
+  config_.usable_length = length.positions;
+  config_.usable_reason =
+      length.is_default() ? "the model type's default of max_position_embeddings" : length.key;
 }
 
 // ---- what running needs
@@ -192,10 +153,12 @@ void Reader::read_layer_types() {
 void require_runnable(const Json& document, const std::string& place) {
   JsonFields top(document, place);
   const HfFamily* const family = find_hf_family(*top.text("model_type"));
-  if (!family->runs) {
-    throw top.wrong("model_type", "must be one that the engine runs (llama, mistral)");
+  if (family == nullptr || !family->runs) {
+    throw top.wrong("model_type", "must be one that the engine runs (llama, mistral)",
+                    FaultKind::kUnknownValue);
   }
-  for (const char* key : {"num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size"}) {
+  for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads",
+                          "intermediate_size", "vocab_size"}) {
     top.required_size(key);
   }
   const std::string activation = "hidden_act";

@@ -13,6 +13,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Json = nlohmann::ordered_json;
@@ -223,17 +224,19 @@ TEST(HfConfig, SwitchedWindow) {
   config["use_sliding_window"] = false;
   EXPECT_EQ(positions(config).layer(0)->visibility.window, kUnbounded);
   config["use_sliding_window"] = true;
-  EXPECT_THAT(refusal(config), HasSubstr("use_sliding_window"));
+  config["max_window_layers"] = 1;
+  EXPECT_EQ(positions(config).layer(0)->visibility.window, kUnbounded);
+  EXPECT_EQ(positions(config).layer(1)->visibility.window, 128);
 }
 
 TEST(HfConfig, KeysNobodyUsesAreNamed) {
   Json config = with("rope_scaling", R"({"type": "linear", "factor": 2, "beta_fast": 32})");
   config["rotary_scaling"] = 4;
-  config["max_sequence_length"] = 16384;
+  config["seq_length"] = 16384;
   const ModelConfig read = positions(config);
   EXPECT_TRUE(notes_mention(read, "rope_scaling.beta_fast = 32 is not used"));
   EXPECT_TRUE(notes_mention(read, "rotary_scaling = 4 is not used"));
-  EXPECT_TRUE(notes_mention(read, "max_sequence_length = 16384 is not used"));
+  EXPECT_TRUE(notes_mention(read, "seq_length = 16384 is not used"));
 }
 
 TEST(HfConfig, ImpliedFactorIsNoted) {
@@ -250,7 +253,9 @@ TEST(HfConfig, WhatDoesNotRunIsRefusedByName) {
   EXPECT_THAT(refusal_to_run(with("attention_bias", "true")), HasSubstr("attention_bias"));
   EXPECT_THAT(refusal_to_run(with("mlp_bias", "true")), HasSubstr("mlp_bias"));
   EXPECT_THAT(refusal_to_run(with("model_type", "\"qwen2\"")), HasSubstr("model_type"));
-  EXPECT_THAT(refusal(with("model_type", "\"gemma3\"")), HasSubstr("model_type"));
+  EXPECT_THAT(refusal(with("model_type", "\"lama\"")),
+              AllOf(HasSubstr("model_type"), HasSubstr("did you mean llama?")));
+  EXPECT_THAT(refusal(with("model_type", "\"pixtral\"")), HasSubstr("images"));
   Json config = small_config();
   config.erase("intermediate_size");
   EXPECT_THAT(refusal_to_run(config), HasSubstr("intermediate_size: must be present"));

@@ -3,24 +3,27 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+
+#include "ropewalk/config/hf_spelling.h"
 
 namespace ropewalk {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> kTypes = {"default", "linear", "dynamic",
-                                                    "yarn",    "llama3", "longrope"};
+constexpr std::array<std::string_view, 12> kTypes = {
+    "default", "linear", "dynamic", "yarn",         "llama3",        "longrope",
+    "ntk",     "mrope",  "xdrope",  "proportional", "deepseek_yarn", "telechat3-yarn"};
 
-// Null where the key is absent, null or {}.
-const Json* block_named(const std::string& key, JsonFields& top) {
-  const Json* const block = top.raw(key);
-  if (block == nullptr || block->is_null()) return nullptr;
-  if (!block->is_object()) throw top.wrong(key, "must be an object");
-  return block->empty() ? nullptr : block;
+// Keys of a block that say nothing of the scaling.
+constexpr std::array<std::string_view, 8> kBesideScaling = {
+    "rope_type",     "type",           "rope_theta",        "partial_rotary_factor",
+    "mrope_section", "xdrope_section", "mrope_interleaved", "llama_4_scaling_beta"};
+
+bool is_beside_scaling(const std::string& key) {
+  return std::ranges::find(kBesideScaling, key) != kBesideScaling.end();
 }
 
 // Names of the same thing.
@@ -29,72 +32,60 @@ std::string canonical_type(const std::string& type) {
   return type == "none" ? "default" : type;
 }
 
-// rope_parameters of transformers 5 may hold one block per layer type.
-void refuse_layer_types(const Json& block, const std::string& key, const JsonFields& top) {
-  const auto is_layer_type = [](const auto& item) {
-    return item.key().ends_with("_attention") && item.value().is_object();
-  };
+bool is_label(const std::string& key, const Json& value) {
+  const bool named = key.ends_with("_attention") || key == "main" || key == "compress";
+  return named && (value.is_object() || value.is_null());
+}
+
+size_t count_labels(const Json& block) {
   const auto items = block.items();
-  const auto n_types = std::count_if(items.begin(), items.end(), is_layer_type);
-  if (n_types == 0) return;
-  if (static_cast<size_t>(n_types) != block.size()) {
-    throw top.wrong(key, "must not mix layer types with keys of one block");
-  }
-  throw top.wrong(key, "must be one block: positions that differ by layer type are not read yet");
+  return static_cast<size_t>(std::count_if(items.begin(), items.end(), [](const auto& item) {
+    return is_label(item.key(), item.value());
+  }));
 }
 
 struct DeclaredType {
-  std::string type;
+  std::string type = "default";
   std::string key;
 };
 
-DeclaredType type_of(JsonFields& block) {
+// Sections of a "mrope" block: its frequencies are the default ones.
+DeclaredType type_of(JsonFields& block, const HfFamily& family) {
   std::optional<std::string> modern;
   std::optional<std::string> legacy;
   block.mark("rope_type");
   block.mark("type");
   if (block.has_value("rope_type")) modern = block.text("rope_type");
   if (block.has_value("type")) legacy = block.text("type");
-  if (modern && legacy && canonical_type(*modern) != canonical_type(*legacy)) {
+  const bool axes_only = modern && legacy && canonical_type(*modern) == "default" &&
+                         *legacy == "mrope";  // what transformers 5 writes beside the old one
+  if (modern && legacy && !axes_only && canonical_type(*modern) != canonical_type(*legacy)) {
     throw Error(block.place("rope_type"), "must agree with " + block.name("type") + " " + *legacy,
-                *modern);
+                *modern)
+        .of(FaultKind::kConflict);
   }
   if (!modern && !legacy) return {};
-  return {canonical_type(modern ? *modern : *legacy), modern ? "rope_type" : "type"};
-}
-
-// Sections that give axes to pairs: what is wrong with them is said first.
-void refuse_mrope(JsonFields& block, const std::string& key) {
-  const std::string sections_key = "mrope_section";
-  const std::optional<std::vector<double>> sections = block.numbers(sections_key);
-  if (!sections) throw block.missing(sections_key);
-  if (sections->size() != 3 && sections->size() != 4) {
-    throw block.wrong(sections_key, "must hold 3 or 4 numbers");
-  }
-  for (size_t i = 0; i < sections->size(); ++i) {
-    if ((*sections)[i] < 0) {
-      throw Error(block.place(sections_key) + "[" + std::to_string(i) + "]", "must not be negative",
-                  std::to_string((*sections)[i]));
-    }
-  }
-  throw block.wrong(key, "must be a type of one axis: mrope is not read yet");
-}
-
-void check_type(JsonFields& block, const DeclaredType& declared) {
-  if (declared.type == "mrope") refuse_mrope(block, declared.key);
-  if (std::ranges::find(kTypes, declared.type) != kTypes.end()) return;
+  const std::string spelled = modern && !axes_only ? *modern : *legacy;
+  DeclaredType declared = {canonical_type(spelled), modern && !axes_only ? "rope_type" : "type"};
+  if (declared.type == family.plain_type) declared.type = "default";
+  if (std::ranges::find(kTypes, declared.type) != kTypes.end()) return declared;
   std::string known;
-  for (const std::string_view type : kTypes)
+  for (const std::string_view type : kTypes) {
     known += (known.empty() ? "" : ", ") + std::string(type);
-  throw block.wrong(declared.key, "must be one of " + known + " (su is longrope)");
+  }
+  const std::string nearest = nearest_spelling(spelled, {kTypes.begin(), kTypes.end()});
+  throw Error(block.place(declared.key), "must be one of " + known + " (su is longrope)", spelled,
+              nearest.empty() ? "" : "did you mean " + nearest + "?")
+      .of(FaultKind::kUnknownValue);
 }
 
-// What a block says apart from the base and the rotated share, which have keys of their own.
+// What a block says of the scaling alone.
 Json scaling_only(const Json& block, const std::string& type) {
-  Json only = block;
-  for (const char* key : {"rope_type", "type", "rope_theta", "partial_rotary_factor"})
-    only.erase(key);
-  only["rope_type"] = type.empty() ? "default" : type;
+  Json only = Json::object();
+  for (const auto& [key, value] : block.items()) {
+    if (!is_beside_scaling(key)) only[key] = value;
+  }
+  only["rope_type"] = type;
   return only;
 }
 
@@ -108,38 +99,219 @@ bool same_fields(const Json& a, const Json& b) {
 
 }  // namespace
 
-HfScalingBlock find_hf_scaling(const std::string& file, JsonFields& top) {
-  const Json* const legacy = block_named("rope_scaling", top);
-  const Json* const modern = block_named("rope_parameters", top);
-  for (const auto& [block, key] :
-       {std::pair{legacy, "rope_scaling"}, {modern, "rope_parameters"}}) {
-    if (block != nullptr) refuse_layer_types(*block, key, top);
-  }
-  const Json* const chosen = legacy != nullptr ? legacy : modern;
-  HfScalingBlock result;
-  if (chosen == nullptr) return result;
+const std::vector<std::string>& known_scaling_keys() {
+  static const std::vector<std::string> kKeys = {"rope_type",
+                                                 "type",
+                                                 "rope_theta",
+                                                 "partial_rotary_factor",
+                                                 "factor",
+                                                 "original_max_position_embeddings",
+                                                 "beta_fast",
+                                                 "beta_slow",
+                                                 "attention_factor",
+                                                 "attn_factor",
+                                                 "extrapolation_factor",
+                                                 "apply_yarn_scaling",
+                                                 "truncate",
+                                                 "mscale",
+                                                 "mscale_all_dim",
+                                                 "finetuned",
+                                                 "low_freq_factor",
+                                                 "high_freq_factor",
+                                                 "long_factor",
+                                                 "short_factor",
+                                                 "long_mscale",
+                                                 "short_mscale",
+                                                 "alpha",
+                                                 "mixed_b",
+                                                 "mrope_section",
+                                                 "mrope_interleaved",
+                                                 "xdrope_section",
+                                                 "llama_4_scaling_beta",
+                                                 "max_position_embeddings",
+                                                 "max_trained_positions"};
+  return kKeys;
+}
 
-  result.fields.emplace(*chosen, file, legacy != nullptr ? "rope_scaling" : "rope_parameters");
-  const DeclaredType declared = type_of(*result.fields);
-  if (legacy != nullptr && modern != nullptr) {
-    JsonFields& twin = result.twin.emplace(*modern, file, "rope_parameters");
-    if (!same_fields(scaling_only(*legacy, declared.type),
-                     scaling_only(*modern, type_of(twin).type))) {
-      throw top.wrong("rope_scaling", "must say the same as rope_parameters");
+// ---- one layer type
+
+JsonFields* HfKeys::find(const std::string& key) const {
+  JsonFields* found = nullptr;
+  for (JsonFields* const fields : holders) {
+    fields->mark(key);
+    if (!fields->has_value(key)) continue;
+    if (found == nullptr || found->is_defaults()) {
+      found = fields;
+    } else if (must_agree && *fields->raw(key) != *found->raw(key)) {
+      throw fields->wrong(key, "must agree with " + found->name(key) + " " + found->spelled(key),
+                          FaultKind::kConflict);
     }
   }
+  return found;
+}
+
+// ---- all
+
+HfBlocks::HfBlocks(HfReading& reading, const HfLayers& layers) : reading_(reading) {
+  for (const HfLayer& layer : layers.layers) layer_types_.push_back(layer.type);
+  const Json* const legacy = reading.top.object("rope_scaling");
+  const Json* const modern = reading.top.object("rope_parameters");
+  const bool has_legacy = legacy != nullptr && !legacy->empty();
+  const bool has_modern = modern != nullptr && !modern->empty();
+  if (!has_legacy && !has_modern) {
+    add_defaults();
+    return;
+  }
+
+  // A nested form says more than a flat one.
+  const bool nested_modern = has_modern && count_labels(*modern) != 0;
+  path_ = has_legacy && !nested_modern ? "rope_scaling" : "rope_parameters";
+  const Json& chosen = path_ == "rope_scaling" ? *legacy : *modern;
+  if (count_labels(chosen) != 0) {
+    add_nested(chosen, path_);
+  } else {
+    add_block({}, chosen, path_);
+  }
+  if (has_legacy && has_modern) compare_forms(*legacy, *modern);
+}
+
+JsonFields* HfBlocks::add(const Json& object, const std::string& path) {
+  return &storage_.emplace_back(object, reading_.file, path);
+}
+
+void HfBlocks::add_block(const std::string& label, const Json& object, const std::string& path) {
+  Block block = {.label = label, .fields = add(object, path)};
+  const DeclaredType declared = type_of(*block.fields, reading_.family);
   if (declared.key.empty()) {
-    const Json rest = scaling_only(*chosen, {});
-    if (rest.size() > 1) {  // more than the type just put in
-      throw result.fields->missing("rope_type",
-                                   "without it " + rest.begin().key() + " would be ignored");
+    const Json rest = scaling_only(object, "default");
+    for (const auto& [key, value] : rest.items()) {
+      if (key == "rope_type" || value.is_null()) continue;
+      throw block.fields->missing("rope_type", "without it " + key + " would be ignored");
     }
-    return result;
   }
-  check_type(*result.fields, declared);
-  result.type = declared.type;
-  result.type_key = declared.key;
-  return result;
+  block.type = declared.type;
+  block.type_key = declared.key;
+  blocks_.push_back(std::move(block));
+}
+
+void HfBlocks::add_nested(const Json& object, const std::string& path) {
+  nested_ = true;
+  const auto has_type = [&](const std::string& type) {
+    return std::ranges::find(layer_types_, type) != layer_types_.end();
+  };
+  for (const auto& [key, value] : object.items()) {
+    if (!is_label(key, value)) {
+      if (value.is_null()) continue;
+      throw reading_.top.wrong(path, "must not mix layer types with keys of one block, here " + key,
+                               FaultKind::kConflict);
+    }
+    if (value.is_null()) {
+      blocks_.push_back({.label = key});
+    } else {
+      add_block(key, value, path + "." + key);
+      if (key != "main" && key != "compress" && !has_type(key)) {
+        reading_.notes.warn(path + "." + key, path + "." + key + " is of no layer of this file",
+                            FaultKind::kInconsistent);
+      }
+    }
+  }
+}
+
+// Both forms must declare the same scaling; the other one may hold the base.
+void HfBlocks::compare_forms(const Json& legacy, const Json& modern) {
+  const bool legacy_chosen = path_ == "rope_scaling";
+  const Json& other = legacy_chosen ? modern : legacy;
+  const Block* const own = find("full_attention");
+  if (own == nullptr || own->fields == nullptr) return;
+  JsonFields* const twin = add(other, legacy_chosen ? "rope_parameters" : "rope_scaling");
+  const Json& chosen = legacy_chosen ? legacy : nested_ ? modern[own->label] : modern;
+  if (!same_fields(scaling_only(chosen, own->type),
+                   scaling_only(other, type_of(*twin, reading_.family).type))) {
+    throw reading_.top.wrong("rope_scaling", "must say the same as rope_parameters",
+                             FaultKind::kConflict);
+  }
+  for (const auto& [key, value] : other.items()) {
+    if (!is_beside_scaling(key)) twin->mark(key);
+  }
+  if (!nested_) twin_ = twin;
+}
+
+// The model type's own block, where the file has none.
+void HfBlocks::add_defaults() {
+  path_ = "rope_parameters";
+  if (reading_.family.block.empty()) return;
+  defaults_ = Json::parse(reading_.family.block);
+  if (count_labels(defaults_) != 0) {
+    add_nested(defaults_, path_);
+  } else {
+    add_block({}, defaults_, path_);
+  }
+  for (JsonFields& fields : storage_) fields.set_defaults();
+  reading_.notes.info(path_,
+                      "neither rope_scaling nor rope_parameters is there: the model type's "
+                      "own block is taken, " +
+                          json_text(defaults_));
+}
+
+// DeepSeek-V4's blocks go by what a layer does, not by its type.
+const HfBlocks::Block* HfBlocks::find(const std::string& layer_type) const {
+  const auto labelled = [&](const std::string& label) {
+    return std::ranges::find(blocks_, label, &Block::label);
+  };
+  auto found = labelled(nested_ ? layer_type : std::string());
+  if (found == blocks_.end() && nested_) {
+    found = labelled(layer_type == "sliding_attention" ? "main" : "compress");
+  }
+  return found == blocks_.end() ? nullptr : &*found;
+}
+
+bool HfBlocks::says_none(const std::string& layer_type) const {
+  const Block* const block = find(layer_type);
+  return block != nullptr && block->fields == nullptr;
+}
+
+HfKeys HfBlocks::keys(const std::string& layer_type) {
+  HfKeys keys;
+  const Block* const block = find(layer_type);
+  if (block == nullptr && nested_) {
+    throw Error(reading_.top.place(path_) + "." + layer_type, "must be present", {},
+                "null where these layers are not rotated")
+        .of(FaultKind::kMissingKey);
+  }
+  if (block != nullptr && block->fields != nullptr) {
+    keys.holders.push_back(block->fields);
+    const bool plain =
+        !nested_ && reading_.family.scaling_on_full_only && layer_type == "sliding_attention";
+    if (!plain) {
+      keys.block = block->fields;
+      keys.type = block->type;
+      keys.type_key = block->type_key;
+    }
+  }
+  if (twin_ != nullptr) keys.holders.push_back(twin_);
+  keys.holders.push_back(&reading_.top);
+  keys.must_agree = !nested_;
+  return keys;
+}
+
+void HfBlocks::note_unread() {
+  const std::vector<std::string>& known = known_scaling_keys();
+  for (JsonFields& fields : storage_) {
+    if (fields.is_defaults()) continue;
+    for (const std::string& key : fields.unread()) {
+      if (!fields.has_value(key)) continue;
+      const std::string text = fields.name(key) + " = " + fields.spelled(key) + " is not used";
+      if (std::ranges::find(known, key) != known.end()) {
+        reading_.notes.info(fields.name(key), text + " by this type");
+        continue;
+      }
+      const std::string nearest = nearest_spelling(key, known);
+      reading_.notes.warn(fields.name(key),
+                          text + ": no engine knows this key" +
+                              (nearest.empty() ? "" : "; did you mean " + nearest + "?"),
+                          FaultKind::kUnknownValue);
+    }
+  }
 }
 
 }  // namespace ropewalk

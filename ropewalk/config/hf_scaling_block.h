@@ -1,32 +1,84 @@
-// The object in which a config.json declares its scaling: rope_scaling, or rope_parameters since
-// transformers 5.
+// The objects in which a config.json declares its rotation: rope_scaling, or rope_parameters since
+// transformers 5, flat or with a block for each layer type.
 #ifndef ROPEWALK_CONFIG_HF_SCALING_BLOCK_H_
 #define ROPEWALK_CONFIG_HF_SCALING_BLOCK_H_
 
-#include <optional>
+#include <deque>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "ropewalk/config/json_fields.h"
+#include "ropewalk/config/hf_layers.h"
+#include "ropewalk/config/hf_notes.h"
 
 namespace ropewalk {
 
-struct HfScalingBlock {
-  // The block; nothing where none is declared. Points into the document.
-  std::optional<JsonFields> fields;
-
-  // The other form where both are there: it declares the same scaling, but may hold a base.
-  std::optional<JsonFields> twin;
-
-  // "default", "linear", "dynamic", "yarn", "llama3" or "longrope".
+// Where the keys of one layer type may stand. Points into HfBlocks and the document.
+class HfKeys {
+ public:
+  // What the block says of the type, canonical: "default" where it says nothing.
   std::string type = "default";
   std::string type_key;  // as it was spelled: "rope_type", "type"; empty where the type is absent
+
+  // The block with the scaling of these layers; null where they have none.
+  JsonFields* block = nullptr;
+
+  // The block first, then others that declare the same, then the top level.
+  std::vector<JsonFields*> holders;
+  bool must_agree = true;  // else the first one that has a key counts
+
+  // The first holder in which the key is not null; null where there is none. The key counts as
+  // read in all. Throws Error where two differ that must not.
+  JsonFields* find(const std::string& key) const;
 };
 
-// Finds the block and its type. Two forms or spellings that say different things, types that are
-// unknown or take several axes, and blocks per layer type are refused with an Error naming the key.
-//   file  names the document in messages
-//   top   its fields; the blocks are marked as read; the document must outlive the result
-HfScalingBlock find_hf_scaling(const std::string& file, JsonFields& top);
+class HfBlocks {
+ public:
+  // Finds the blocks. Two forms or spellings that say different things, unknown types, and blocks
+  // that mix layer types with keys are refused with an Error naming the key.
+  HfBlocks(HfReading& reading, const HfLayers& layers);
+  HfBlocks(const HfBlocks&) = delete;
+  HfBlocks& operator=(const HfBlocks&) = delete;
+
+  bool is_nested() const { return nested_; }
+
+  // Whether the file says that these layers are not rotated: null in place of a block.
+  bool says_none(const std::string& layer_type) const;
+
+  // Throws Error where a nested form leaves the layer type out.
+  HfKeys keys(const std::string& layer_type);
+
+  // Keys of the blocks that nobody read.
+  void note_unread();
+
+ private:
+  struct Block {
+    std::string label;             // layer type, or empty for all
+    JsonFields* fields = nullptr;  // null: the file has null
+    std::string type;
+    std::string type_key;
+  };
+
+  JsonFields* add(const nlohmann::ordered_json& object, const std::string& path);
+  void add_block(const std::string& label, const nlohmann::ordered_json& object,
+                 const std::string& path);
+  const Block* find(const std::string& layer_type) const;
+  void add_nested(const nlohmann::ordered_json& object, const std::string& path);
+  void compare_forms(const nlohmann::ordered_json& legacy, const nlohmann::ordered_json& modern);
+  void add_defaults();
+
+  HfReading& reading_;
+  std::vector<std::string> layer_types_;
+  bool nested_ = false;
+  std::string path_;                // "rope_scaling", "rope_parameters"
+  std::deque<JsonFields> storage_;  // of all blocks, in order
+  std::vector<Block> blocks_;       // one, or one for each layer type
+  JsonFields* twin_ = nullptr;      // the other form where both are there, flat
+  nlohmann::ordered_json defaults_;
+};
+
+// Keys of a block that some type reads.
+const std::vector<std::string>& known_scaling_keys();
 
 }  // namespace ropewalk
 

@@ -104,9 +104,43 @@ std::optional<std::vector<double>> JsonFields::numbers(const std::string& key) {
   return values;
 }
 
+const nlohmann::ordered_json* JsonFields::object(const std::string& key) {
+  const nlohmann::ordered_json* const found = raw(key);
+  if (found == nullptr || found->is_null()) return nullptr;
+  if (!found->is_object()) throw wrong(key, "must be an object", FaultKind::kBadType);
+  return found;
+}
+
+const nlohmann::ordered_json* JsonFields::list(const std::string& key) {
+  const nlohmann::ordered_json* const found = raw(key);
+  if (found == nullptr || found->is_null()) return nullptr;
+  if (!found->is_array()) throw wrong(key, "must be a list", FaultKind::kBadType);
+  return found;
+}
+
+std::string JsonFields::spelling(const std::vector<std::string>& keys) {
+  std::string chosen;
+  for (const std::string& key : keys) {
+    mark(key);
+    if (!has_value(key)) continue;
+    if (chosen.empty()) {
+      chosen = key;
+    } else if (*find(key) != *find(chosen)) {
+      throw wrong(key, "must agree with " + name(chosen) + " " + spelled(chosen),
+                  FaultKind::kConflict);
+    }
+  }
+  return chosen;
+}
+
 double JsonFields::required_number(const std::string& key) {
   if (!has(key)) throw missing(key);
   return *number(key);
+}
+
+int64_t JsonFields::count(const std::string& key) {
+  const nlohmann::ordered_json* const found = raw(key);
+  return found != nullptr && *found == 0 && found->is_number_integer() ? 0 : required_size(key);
 }
 
 int64_t JsonFields::required_size(const std::string& key) {

@@ -31,6 +31,9 @@ class JsonFields {
   // Null where the key is absent. Counts as read.
   const nlohmann::ordered_json* raw(const std::string& key);
 
+  // The same, not counted as read.
+  const nlohmann::ordered_json* raw_unread(const std::string& key) const { return find(key); }
+
   // As the file spells it.
   std::string spelled(const std::string& key) const;
 
@@ -39,12 +42,24 @@ class JsonFields {
   std::optional<bool> flag(const std::string& key);
   std::optional<std::string> text(const std::string& key);
   std::optional<std::vector<double>> numbers(const std::string& key);  // each finite
+  const nlohmann::ordered_json* object(const std::string& key);        // null: absent or null
+  const nlohmann::ordered_json* list(const std::string& key);          // null: absent or null
 
   double required_number(const std::string& key);
+  int64_t count(const std::string& key);  // present; an integer in [0, 2^53]
   int64_t required_size(const std::string& key);
 
   // Counts as read.
   void mark(const std::string& key) { read_.insert(key); }
+  bool is_read(const std::string& key) const { return read_.contains(key); }
+
+  // Nobody wrote this object: it is what the model type takes where a file has none.
+  void set_defaults() { is_defaults_ = true; }
+  bool is_defaults() const { return is_defaults_; }
+
+  // The first of the keys that is there and not null; empty where none is. All count as read. Two
+  // that differ are refused: they are spellings of one setting.
+  std::string spelling(const std::vector<std::string>& keys);
 
   // Keys in the file's order that nobody asked for.
   std::vector<std::string> unread() const;
@@ -60,6 +75,7 @@ class JsonFields {
   std::string file_;
   std::string path_;
   std::set<std::string> read_;
+  bool is_defaults_ = false;
 };
 
 // `value` as one short line.

@@ -1,0 +1,142 @@
+// Model types that tell tokens apart without rotation, or can. Source: transformers 4.57 and 5,
+// configuration_<model type>.py; remote code of models that are not in it.
+#include "ropewalk/config/hf_families.h"
+
+namespace ropewalk {
+namespace {
+
+using Positions = HfFamily::Positions;
+using Switch = HfFamily::Switch;
+using Base = HfFamily::Base;
+
+constexpr HfFamily kFamilies[] = {
+    // ---- a learned row for each position
+    {.name = "albert",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .trained_length = 512,
+     .segments = 2},
+    {.name = "bart",
+     .positions = Positions::kLearned,
+     .trained_length = 1024,
+     .learned_offset = 2,
+     .learned_adds = true},
+    {.name = "bert",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .base_keys = "rotary_emb_base",
+     .trained_length = 512,
+     .class_head_dim = 64,
+     .segments = 2},
+    {.name = "biogpt",
+     .positions = Positions::kLearned,
+     .trained_length = 1024,
+     .learned_offset = 2,
+     .learned_adds = true},
+    {.name = "camembert",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .trained_length = 512,
+     .class_head_dim = 64,
+     .offset_is_pad = true,
+     .segments = 2},
+    {.name = "distilbert", .positions = Positions::kLearned, .trained_length = 512},
+    {.name = "electra",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .trained_length = 512,
+     .segments = 2},
+    {.name = "esm",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .base_rule = Base::kFixed,
+     .trained_length = 1026,
+     .class_head_dim = 64,
+     .offset_is_pad = true},
+    {.name = "gpt2", .positions = Positions::kLearned, .trained_length = 1024},
+    {.name = "gpt_bigcode", .positions = Positions::kLearned, .trained_length = 1024},
+    {.name = "gpt_neo", .positions = Positions::kLearned, .trained_length = 2048},
+    {.name = "mbart",
+     .positions = Positions::kLearned,
+     .trained_length = 1024,
+     .learned_offset = 2,
+     .learned_adds = true},
+    {.name = "opt",
+     .positions = Positions::kLearned,
+     .trained_length = 2048,
+     .learned_offset = 2,
+     .learned_adds = true},
+    {.name = "roberta",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .trained_length = 512,
+     .class_head_dim = 64,
+     .offset_is_pad = true,
+     .segments = 2},
+    {.name = "xlm-roberta",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .base_keys = "rotary_emb_base",
+     .trained_length = 512,
+     .class_head_dim = 64,
+     .offset_is_pad = true,
+     .segments = 2},
+    {.name = "xlm-roberta-xl",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kType,
+     .trained_length = 514,
+     .class_head_dim = 80,
+     .offset_is_pad = true,
+     .segments = 1},
+
+    // ---- sines and cosines
+    {.name = "marian", .positions = Positions::kSinusoidalConcat, .trained_length = 1024},
+    {.name = "pegasus", .positions = Positions::kSinusoidalConcat, .trained_length = 1024},
+    {.name = "m2m_100",
+     .positions = Positions::kSinusoidalTensor2,
+     .trained_length = 1024,
+     .offset_is_pad = true},
+    {.name = "whisper", .positions = Positions::kWhisper, .trained_length = 448},
+
+    // ---- biases on scores
+    {.name = "bloom", .positions = Positions::kAlibi, .length_keys = "seq_length"},
+    {.name = "mpt",
+     .positions = Positions::kLearned,
+     .position_switch = Switch::kAttnConfig,
+     .trained_length = 2048,
+     .length_keys = "max_seq_len"},
+    {.name = "refact", .positions = Positions::kAlibi},
+    {.name = "jais", .positions = Positions::kAlibi},
+    {.name = "t5", .positions = Positions::kT5},
+    {.name = "mt5", .positions = Positions::kT5},
+    {.name = "umt5", .positions = Positions::kT5},
+    {.name = "longt5", .positions = Positions::kT5},
+    {.name = "switch_transformers", .positions = Positions::kT5},
+    {.name = "deberta", .positions = Positions::kDeberta, .trained_length = 512},
+    {.name = "deberta-v2", .positions = Positions::kDeberta, .trained_length = 512},
+    {.name = "deberta_v2", .positions = Positions::kDeberta, .trained_length = 512},
+    {.name = "xlnet", .positions = Positions::kTransformerXl},
+    {.name = "transfo-xl", .positions = Positions::kTransformerXl},
+
+    // ---- sounds
+    {.name = "hubert", .positions = Positions::kConvolution},
+    {.name = "wav2vec2", .positions = Positions::kConvolution},
+    {.name = "wav2vec2_conformer",
+     .positions = Positions::kTransformerXl,
+     .position_switch = Switch::kType,
+     .base_keys = "rotary_embedding_base",
+     .class_head_dim = 64},
+
+    // ---- nothing
+    {.name = "jamba", .positions = Positions::kNone, .trained_length = 262144},
+    {.name = "mamba", .positions = Positions::kNone},
+    {.name = "mamba2", .positions = Positions::kNone},
+    {.name = "nemotron_h", .positions = Positions::kNone, .trained_length = 4096},
+    {.name = "rwkv", .positions = Positions::kNone},
+};
+
+}  // namespace
+
+std::span<const HfFamily> hf_unrotated_families() { return kFamilies; }
+
+}  // namespace ropewalk

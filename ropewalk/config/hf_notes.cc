@@ -1,0 +1,46 @@
+#include "ropewalk/config/hf_notes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ropewalk {
+
+void HfNotes::field(std::string name, std::string value, Provenance provenance, std::string from) {
+  fields.push_back({std::move(name), std::move(value), provenance, std::move(from)});
+}
+
+void HfNotes::field_of_key(std::string name, const JsonFields& from, const std::string& key) {
+  if (from.is_defaults()) {
+    field(std::move(name), from.spelled(key), Provenance::kFamilyDefault,
+          "no rope_parameters: the model type's own " + key);
+  } else {
+    field(std::move(name), from.spelled(key), Provenance::kFile, from.name(key));
+  }
+}
+
+void HfNotes::info(const std::string& key, const std::string& text, FaultKind kind) {
+  add({.severity = Finding::Severity::kInfo, .kind = kind, .key = key, .text = text});
+}
+
+void HfNotes::warn(const std::string& key, const std::string& text, FaultKind kind) {
+  add({.severity = Finding::Severity::kWarning, .kind = kind, .key = key, .text = text});
+}
+
+void HfNotes::add(Finding finding) {
+  const bool known = std::ranges::any_of(findings, [&](const Finding& other) {
+    return other.key == finding.key && other.text == finding.text;
+  });
+  if (!known) findings.push_back(std::move(finding));
+}
+
+std::vector<std::string> spellings(std::string_view keys) {
+  std::vector<std::string> list;
+  while (!keys.empty()) {
+    const size_t end = keys.find('|');
+    list.emplace_back(keys.substr(0, end));
+    keys = end == keys.npos ? std::string_view() : keys.substr(end + 1);
+  }
+  return list;
+}
+
+}  // namespace ropewalk

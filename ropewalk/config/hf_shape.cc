@@ -1,0 +1,224 @@
+#include "ropewalk/config/hf_shape.h"
+
+#include <vector>
+
+namespace ropewalk {
+namespace {
+
+constexpr double kNormEpsilon = 1e-6;  // where rms_norm_eps is absent
+
+// transformers maps all of these to one attribute.
+const std::vector<std::string> kLayers = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                          "decoder_num_hidden_layers"};
+const std::vector<std::string> kHidden = {"hidden_size", "n_embd", "n_embed", "d_model"};
+const std::vector<std::string> kHeads = {
+    "num_attention_heads",    "n_head", "n_heads", "num_heads", "decoder_num_attention_heads",
+    "decoder_attention_heads"};
+
+// Moonshine's encoder may have another number of heads than its decoder.
+const std::string kEncoderHeads = "encoder_num_attention_heads";
+
+std::string heads_key(JsonFields& top) {
+  const std::string key = top.spelling(kHeads);
+  return key.empty() && top.has_value(kEncoderHeads) ? kEncoderHeads : key;
+}
+
+// A size under any of its spellings: 0 where there is none.
+int64_t size(HfReading& reading, const std::string& name, const std::vector<std::string>& keys) {
+  const std::string key = reading.top.spelling(keys);
+  if (key.empty()) return 0;
+  const int64_t value = *reading.top.size(key);
+  reading.notes.field_of_key(name, reading.top, key);
+  return value;
+}
+
+void read_kv_heads(HfReading& reading, ModelShape& shape) {
+  const std::string key = "num_key_value_heads";
+  shape.n_kv_heads = size(reading, "kv_heads", {key});
+  if (shape.n_heads == 0) return;
+  if (shape.n_kv_heads == 0 && !reading.family.runs) return;
+  if (shape.n_kv_heads == 0) {
+    shape.n_kv_heads = shape.n_heads;
+    reading.notes.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
+                        key + " is absent: as many as heads");
+  }
+  if (shape.n_heads % shape.n_kv_heads != 0) {
+    throw reading.top.wrong(key, "must divide the number of heads " + std::to_string(shape.n_heads),
+                            FaultKind::kNotDivisible);
+  }
+}
+
+void read_norm(HfReading& reading, ModelShape& shape) {
+  const std::string key = "rms_norm_eps";
+  shape.norm_epsilon = kNormEpsilon;
+  if (reading.top.has_value(key)) {
+    shape.norm_epsilon = *reading.top.number(key);
+    if (shape.norm_epsilon < 0) throw reading.top.wrong(key, "must not be negative");
+    reading.notes.field_of_key("norm_epsilon", reading.top, key);
+  } else if (reading.family.runs) {
+    reading.notes.field("norm_epsilon", json_text(kNormEpsilon), Provenance::kFamilyDefault,
+                        key + " is absent");
+  }
+}
+
+class HeadReader {
+ public:
+  HeadReader(HfReading& reading, const ModelShape& shape, HfNotes& notes)
+      : reading_(reading),
+        top_(reading.top),
+        family_(reading.family),
+        shape_(shape),
+        notes_(notes) {}
+
+  HfHead read(const std::string& layer_type) {
+    HfHead head = family_.mla_rope != 0 && family_.head_dim == 0 ? latent() : whole(layer_type);
+    if (head.dim > kMaxHeadDim) {
+      throw Error(top_.place(head.key), "must not exceed " + std::to_string(kMaxHeadDim),
+                  std::to_string(head.dim))
+          .of(FaultKind::kOutOfRange);
+    }
+    head.rotated = family_.mla_rope == 0 ? head.dim : part("qk_rope_head_dim", family_.mla_rope);
+    return head;
+  }
+
+ private:
+  int64_t part(const std::string& key, int64_t fallback) {
+    top_.mark(key);
+    return top_.has_value(key) ? *top_.size(key) : fallback;
+  }
+
+  // head_dim says another thing in each of these families: it is not looked at.
+  HfHead latent() {
+    const int64_t rope = part("qk_rope_head_dim", family_.mla_rope);
+    const int64_t nope = part("qk_nope_head_dim", family_.mla_nope);
+    top_.mark("head_dim");
+    notes_.field("head_dim", std::to_string(nope + rope), Provenance::kDerived,
+                 "qk_nope_head_dim + qk_rope_head_dim");
+    return {.dim = nope + rope, .key = "qk_nope_head_dim"};
+  }
+
+  HfHead given(const std::string& key) {
+    notes_.field_of_key("head_dim", top_, key);
+    return {.dim = *top_.size(key), .key = key};
+  }
+
+  HfHead fallback(int64_t dim, const std::string& key, const std::string& from) {
+    notes_.field("head_dim", std::to_string(dim), Provenance::kFamilyDefault, from);
+    return {.dim = dim, .key = key};
+  }
+
+  HfHead whole(const std::string& layer_type) {
+    const bool sliding = layer_type == "sliding_attention";
+    const std::string own(sliding ? family_.sliding_head_key : family_.full_head_key);
+    std::vector<std::string> keys = spellings(family_.head_keys);
+    keys.insert(keys.begin(), "head_dim");
+    const std::string shared = top_.spelling(keys);
+    if (!own.empty() && layer_type != "linear_attention") {
+      top_.mark(own);
+      if (top_.has_value(own)) return given(own);
+      if (!sliding && family_.full_head_dim != 0) {
+        return fallback(family_.full_head_dim, own, own + " is absent");
+      }
+    }
+    if (!shared.empty()) return given(shared);
+    if (family_.head_dim != 0) return fallback(family_.head_dim, "head_dim", "head_dim is absent");
+    return derived();
+  }
+
+  HfHead derived() {
+    if (shape_.hidden == 0 && shape_.n_heads == 0 && family_.class_head_dim != 0) {
+      notes_.warn("head_dim",
+                  "head_dim, hidden_size and num_attention_heads are absent: the head width " +
+                      std::to_string(family_.class_head_dim) +
+                      " is what the model type's class would have, not what this model says",
+                  FaultKind::kAssumedValue);
+      return fallback(family_.class_head_dim, "head_dim",
+                      "hidden_size and num_attention_heads are absent: those of the class");
+    }
+    if (shape_.hidden == 0) throw top_.missing("hidden_size", "or head_dim");
+    const std::string heads = heads_key(top_);
+    if (heads.empty()) throw top_.missing("num_attention_heads", "or head_dim");
+    if (shape_.hidden % shape_.n_heads != 0) return usual(heads);
+    notes_.field("head_dim", std::to_string(shape_.hidden / shape_.n_heads), Provenance::kDerived,
+                 top_.spelling(kHidden) + " / " + heads);
+    return {.dim = shape_.hidden / shape_.n_heads, .key = "head_dim"};
+  }
+
+  HfHead usual(const std::string& heads) {
+    if (family_.usual_head_dim == 0) {
+      throw top_.wrong(
+          heads,
+          "must divide hidden_size " + std::to_string(shape_.hidden) + ", as head_dim is absent",
+          FaultKind::kNotDivisible);
+    }
+    notes_.warn("head_dim",
+                "head_dim is absent and " + heads + " " + std::to_string(shape_.n_heads) +
+                    " does not divide hidden_size " + std::to_string(shape_.hidden) + ": " +
+                    std::to_string(family_.usual_head_dim) +
+                    " is assumed, the width of every released model of the type",
+                FaultKind::kAssumedValue);
+    notes_.field("head_dim", std::to_string(family_.usual_head_dim), Provenance::kAssumed,
+                 "head_dim is absent and the sizes do not divide: as in released models");
+    return {.dim = family_.usual_head_dim, .key = "head_dim"};
+  }
+
+  HfReading& reading_;
+  JsonFields& top_;
+  const HfFamily& family_;
+  const ModelShape& shape_;
+  HfNotes& notes_;
+};
+
+HfLength most_positions(HfReading& reading) {
+  std::vector<std::string> keys = {"max_position_embeddings", "n_positions"};
+  for (const std::string& key : spellings(reading.family.length_keys)) keys.push_back(key);
+  // The first one counts: others may be of another time, or of the tokenizer.
+  for (const std::string& key : keys) {
+    if (!reading.top.has_value(key)) {
+      reading.top.mark(key);
+      continue;
+    }
+    reading.notes.field_of_key("context_length", reading.top, key);
+    return {.positions = *reading.top.size(key), .key = key};
+  }
+  const int64_t length = reading.family.trained_length;
+  if (length != 0) {
+    reading.notes.field("context_length", std::to_string(length), Provenance::kFamilyDefault,
+                        keys.front() + " is absent");
+    reading.notes.info(keys.front(), keys.front() + " is absent: " + std::to_string(length) +
+                                         " is the model type's default");
+  }
+  return {.positions = length, .key = {}};
+}
+
+}  // namespace
+
+ModelShape read_hf_shape(HfReading& reading) {
+  ModelShape shape;
+  shape.n_layers = size(reading, "layers", kLayers);
+  if (shape.n_layers > kMaxLayers) {
+    throw reading.top.wrong(reading.top.spelling(kLayers),
+                            "must not exceed " + std::to_string(kMaxLayers));
+  }
+  shape.hidden = size(reading, "hidden", kHidden);
+  shape.n_heads = size(reading, "heads", {heads_key(reading.top)});
+  read_kv_heads(reading, shape);
+  shape.ffn = size(reading, "ffn", {"intermediate_size"});
+  shape.vocabulary = size(reading, "vocabulary", {"vocab_size"});
+  read_norm(reading, shape);
+  const std::string tied = "tie_word_embeddings";
+  shape.tied_output = reading.top.has_value(tied) && *reading.top.flag(tied);
+  return shape;
+}
+
+HfHead read_hf_head(HfReading& reading, const ModelShape& shape, const std::string& layer_type,
+                    HfNotes& notes) {
+  return HeadReader(reading, shape, notes).read(layer_type);
+}
+
+const HfLength& read_hf_length(HfReading& reading) {
+  if (!reading.length) reading.length = most_positions(reading);
+  return *reading.length;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,90 @@
+#include "ropewalk/config/hf_text_model.h"
+
+#include <array>
+
+#include "ropewalk/config/hf_spelling.h"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 5> kInside = {"text_config", "llm_config", "language_config",
+                                                "thinker_config", "decoder"};
+constexpr std::array<const char*, 4> kTowers = {"vision_config", "audio_config", "vit_config",
+                                                "vision_tower_config"};
+
+std::string known_families() {
+  std::string names;
+  for (const std::span<const HfFamily> group : hf_families()) {
+    for (const HfFamily& family : group) {
+      names += (names.empty() ? "" : ", ") + std::string(family.name);
+    }
+  }
+  return names;
+}
+
+// The wrapped object, and its path; null where nothing is wrapped. A thinker wraps a text model.
+const Json* inside(const Json& object, std::string& path, int deepest = 3) {
+  if (deepest == 0) return nullptr;
+  for (const char* const key : kInside) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_object()) continue;
+    path += (path.empty() ? "" : ".") + std::string(key);
+    const Json* const deeper = inside(*found, path, deepest - 1);
+    return deeper != nullptr ? deeper : &*found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+HfTextModel::HfTextModel(const Json& document, const std::string& file)
+    : outside_(std::make_shared<JsonFields>(document, file)), fields_(outside_) {
+  std::string path;
+  const Json* const text = inside(document, path);
+  if (text != nullptr) fields_ = std::make_shared<JsonFields>(*text, file, path);
+  outside_->mark("model_type");
+
+  const std::string key = "model_type";
+  JsonFields* const namer = fields_->has_value(key) ? fields_.get() : outside_.get();
+  if (!namer->has_value(key)) throw namer->missing(key);
+  model_type_ = *namer->text(key);
+  family_ = find_hf_family(model_type_);
+  if (family_ == nullptr && is_wrapped() && outside_->has_value(key)) {
+    family_ = find_hf_family(*outside_->text(key));
+  }
+  if (family_ != nullptr) return;
+  const std::string_view images = why_not_text(model_type_);
+  const std::string nearest = nearest_hf_family(model_type_);
+  std::string mend = nearest.empty() ? "" : "did you mean " + nearest + "?";
+  if (!images.empty()) mend = "its positions are those of " + std::string(images);
+  throw Error(namer->place(key), "must be one whose positions are known (" + known_families() + ")",
+              model_type_, mend)
+      .of(FaultKind::kUnknownValue);
+}
+
+void HfTextModel::note_outside(HfNotes& notes) {
+  for (const char* const key : kTowers) {
+    if (!outside_->has_value(key)) continue;
+    outside_->mark(key);
+    notes.info(key, std::string(key) +
+                        " is there: positions of that tower are its own and are not told here");
+  }
+  // Files that hold the text model's keys twice.
+  for (const std::string& key : outside_->unread()) {
+    const Json* const other = outside_->raw(key);
+    if (!fields_->has_value(key) || other->is_null() || *other == *fields_->raw_unread(key)) {
+      continue;
+    }
+    const bool counts = key.find("rope") != key.npos || key.find("position") != key.npos ||
+                        key.find("head") != key.npos || key == "hidden_size";
+    if (!counts) continue;
+    notes.warn(key,
+               key + " = " + outside_->spelled(key) + " beside " + fields_->name(key) + " = " +
+                   fields_->spelled(key) + ": the text model's own counts",
+               FaultKind::kConflict);
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,15 @@
+// Keys of a config.json that may have meant to say something of positions, and that nobody read.
+#ifndef ROPEWALK_CONFIG_HF_UNREAD_H_
+#define ROPEWALK_CONFIG_HF_UNREAD_H_
+
+#include "ropewalk/config/hf_notes.h"
+
+namespace ropewalk {
+
+// Adds a finding for each: a warning where the key is near to one that counts ("did you mean
+// rope_scaling?"), else a remark.
+void note_unread_keys(const JsonFields& fields, HfNotes& notes);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CONFIG_HF_UNREAD_H_
