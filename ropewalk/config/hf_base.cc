@@ -158,7 +158,8 @@ double BaseReader::default_base(bool is_null) {
 
 }  // namespace
 
-HfLayerValue value_of_hf_layers(JsonFields& top, const std::string& key, const std::string& layer_type) {
+HfLayerValue value_of_hf_layers(JsonFields& top, const std::string& key,
+                                const std::string& layer_type) {
   const std::vector<double> values = *top.numbers(key);
   std::optional<size_t> at;
   if (values.size() == 2) {

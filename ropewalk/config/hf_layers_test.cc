@@ -32,7 +32,8 @@ Read layers_of(const std::string& family, int64_t n_layers, const Json& config) 
 }
 
 // A letter for each layer: f, s, c, l, r; upper case where it is not rotated.
-std::string letters(const std::string& family, int64_t n_layers, const Json& config = Json::object()) {
+std::string letters(const std::string& family, int64_t n_layers,
+                    const Json& config = Json::object()) {
   std::string text;
   for (const HfLayer& layer : layers_of(family, n_layers, config).layers.layers) {
     const char letter = layer.type[0];

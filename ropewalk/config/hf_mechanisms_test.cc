@@ -57,8 +57,7 @@ TEST(HfMechanisms, TheTypeOfPositionsIsRead) {
   EXPECT_TRUE(typed("granite", "rope").layer(0));
   EXPECT_TRUE(std::holds_alternative<AlibiBias>(typed("bert", "alibi").mechanisms[0]));
   EXPECT_EQ(std::get<ClippedDistance>(typed("bert", "relative_key").mechanisms[1]).limit, 511);
-  EXPECT_THAT(message_of([&] { typed("bert", "strange"); }),
-              HasSubstr("position_embedding_type"));
+  EXPECT_THAT(message_of([&] { typed("bert", "strange"); }), HasSubstr("position_embedding_type"));
   const ModelConfig jina = read(
       model("xlm-roberta", {{"position_embedding_type", "rotary"}, {"rotary_emb_base", 20000.0}}));
   EXPECT_EQ(jina.layer(0)->source.base.hi, 20000);
@@ -70,8 +69,8 @@ TEST(HfMechanisms, Alibi) {
                     {"n_heads", 16},
                     {"attn_config", {{"alibi", true}, {"alibi_bias_max", 16}}}};
   EXPECT_EQ(only<AlibiBias>(read(mpt)).slopes[0], 0.5);
-  EXPECT_TRUE(std::holds_alternative<AlibiBias>(
-      read(model("falcon", {{"alibi", true}})).mechanisms[0]));
+  EXPECT_TRUE(
+      std::holds_alternative<AlibiBias>(read(model("falcon", {{"alibi", true}})).mechanisms[0]));
   EXPECT_TRUE(read(model("falcon", {{"alibi", false}})).layer(0));
   const Json baichuan = {{"model_type", "baichuan"}, {"hidden_size", 5120}};
   Json large = baichuan;
@@ -106,8 +105,7 @@ TEST(HfMechanisms, BucketsAndSines) {
 }
 
 TEST(HfMechanisms, NothingAtAll) {
-  const ModelConfig hybrid =
-      read(model("nemotron_h", {{"head_dim", 64}, {"rope_theta", 10000}}));
+  const ModelConfig hybrid = read(model("nemotron_h", {{"head_dim", 64}, {"rope_theta", 10000}}));
   EXPECT_FALSE(hybrid.layer(0));
   EXPECT_TRUE(hybrid.mechanisms.empty());
   EXPECT_TRUE(notes_mention(hybrid, "rope_theta = 10000 is not used"));
