@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 struct Count {
   std::map<Provenance, int> fields;
   int resolved = 0;
+  int remarks = 0;
+  std::vector<std::string> warnings;
   std::vector<std::string> refused;
 };
 
@@ -62,6 +64,13 @@ void check(const Json& entry, Count& count) {
     return;
   }
   ++count.resolved;
+  for (const Finding& finding : config->findings) {
+    if (finding.severity == Finding::Severity::kWarning) {
+      count.warnings.push_back(name + ": " + finding.text);
+    } else {
+      ++count.remarks;
+    }
+  }
   EXPECT_EQ(layout_of(*config), entry["layout_hf"]);
   count_fields(*config, count);
   for (const LayerGroup& group : config->groups) {
@@ -90,6 +99,8 @@ TEST(Atlas, EveryEntryResolvesOrIsRefusedForItsOwnReason) {
     std::printf("  %-15s %5d fields\n", to_string(provenance).c_str(), number);
   }
   for (const std::string& reason : count.refused) std::printf("  refused: %s\n", reason.c_str());
+  std::printf("  %d remarks, %zu warnings\n", count.remarks, count.warnings.size());
+  for (const std::string& text : count.warnings) std::printf("  warning: %s\n", text.c_str());
   EXPECT_EQ(count.resolved + count.refused.size(), 191U);
 }
 
