@@ -119,6 +119,20 @@ TEST_F(GoldenProgram, NamesEachFailure) {
   EXPECT_THAT(result.out, HasSubstr("1 of    2"));
 }
 
+// The folder of golden values calls DeepSeek-V4 half-split in a case, interleaved in its atlas.
+TEST_F(GoldenProgram, NotesWhatTheGoldenFilesDisputeThemselves) {
+  json disputed = rope_case();
+  disputed["config"]["model_type"] = "deepseek_v4";
+  disputed["config"]["qk_rope_head_dim"] = 4;
+  disputed["config"]["num_hidden_layers"] = 1;
+  disputed["config"]["compress_ratios"] = {0};
+  write("rope", disputed);
+  const Result result = run(folder_.path());
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("NOTE rope: resolved.layout_hf: got \"interleaved\""));
+  EXPECT_THAT(result.out, HasSubstr("1 of    1"));
+}
+
 TEST_F(GoldenProgram, AllowsFourUnitsInTheLastPlace) {
   json near = rope_case();
   near["variants"][0]["inv_freq"][1] = "0.010000000000000005";  // 3

@@ -148,6 +148,13 @@ Subject asked_subject(Subject declared, const Json& golden, const Json& variant)
 
 // ---- fields
 
+Value layout_value(const Subject& subject) {
+  const char* const order =
+      subject.rotary.layout.order == PairOrder::kHalf ? "half" : "interleaved";
+  if (subject.config.architecture != "deepseek_v4") return Value::exact(order);
+  return Value::disputed(order, "atlas.json says that DeepSeek-V4 is interleaved");
+}
+
 void set_resolved(Value& out, const Subject& subject, const Json& golden) {
   if (!golden.contains("resolved")) return;
   const Json& wanted = golden["resolved"];
@@ -158,8 +165,7 @@ void set_resolved(Value& out, const Subject& subject, const Json& golden) {
   const int64_t whole = subject.config.shape.head_dim;
   const bool names_whole = wanted.contains("head_dim") && wanted["head_dim"] == whole;
   resolved.set("head_dim", Value::exact(names_whole ? whole : rotary.layout.head_dim));
-  resolved.set("layout_hf",
-               Value::exact(rotary.layout.order == PairOrder::kHalf ? "half" : "interleaved"));
+  resolved.set("layout_hf", layout_value(subject));
   const bool untold = wanted.contains("theta") && wanted["theta"].is_null();
   resolved.set("theta", untold ? Value() : Value::real(static_cast<double>(rotary.source.base)));
   if (subject.part) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -33,6 +34,10 @@ struct Result {
   std::string rule;
   Json values = Json::object();
   std::vector<Failure> failures;
+
+  bool passed() const {
+    return std::ranges::all_of(failures, [](const Failure& failure) { return failure.disputed; });
+  }
 };
 
 std::string text_field(const Json& golden, const char* name) {
@@ -59,8 +64,8 @@ Result run_case(const std::filesystem::path& file) {
 
 void print_failures(const Result& result) {
   for (const Failure& failure : result.failures) {
-    fmt::print("FAIL {}: {}{}{}\n", result.id, failure.where, failure.where.empty() ? "" : ": ",
-               failure.what);
+    fmt::print("{} {}: {}{}{}\n", failure.disputed ? "NOTE" : "FAIL", result.id, failure.where,
+               failure.where.empty() ? "" : ": ", failure.what);
   }
 }
 
@@ -76,7 +81,7 @@ void print_counts(const std::vector<Result>& results) {
     const std::string rule = result.rule.empty() ? "(no rule)" : result.rule;
     for (Count* const count : {&by_rule[rule], &all}) {
       ++count->total;
-      if (result.failures.empty()) ++count->passed;
+      if (result.passed()) ++count->passed;
     }
   }
   for (const auto& [rule, count] : by_rule) {
@@ -90,11 +95,11 @@ void print_json(const std::vector<Result>& results) {
   for (const Result& result : results) {
     Json entry = {{"id", result.id}, {"kind", result.kind}, {"rule", result.rule}};
     for (const auto& [name, value] : result.values.items()) entry[name] = value;
-    Json failures = Json::array();
+    for (const char* const name : {"failures", "notes"}) entry[name] = Json::array();
     for (const Failure& failure : result.failures) {
-      failures.push_back({{"field", failure.where}, {"text", failure.what}});
+      entry[failure.disputed ? "notes" : "failures"].push_back(
+          {{"field", failure.where}, {"text", failure.what}});
     }
-    entry["failures"] = std::move(failures);
     list.push_back(std::move(entry));
   }
   fmt::print("{}\n", list.dump(1, ' ', false, Json::error_handler_t::replace));
@@ -111,7 +116,7 @@ int run(const std::string& folder, bool json) {
   }
   if (std::fflush(stdout) != 0) throw ropewalk::Error("standard output", "cannot be written");
   for (const Result& result : results) {
-    if (!result.failures.empty()) return kFailures;
+    if (!result.passed()) return kFailures;
   }
   return 0;
 }

@@ -48,6 +48,12 @@ Value Value::exact(Json value) {
   return made;
 }
 
+Value Value::disputed(Json value, std::string reason) {
+  Value made = exact(std::move(value));
+  made.dispute_ = std::move(reason);
+  return made;
+}
+
 Value Value::real(double value, double bound) {
   Value made;
   made.kind_ = Kind::kReal;
@@ -110,7 +116,7 @@ class Comparison {
   void compare(const Value& computed, const Json& golden, const std::string& where) {
     switch (computed.kind_) {
       case Value::Kind::kExact:
-        return compare_exact(computed.exact_, golden, where);
+        return compare_exact(computed, golden, where);
       case Value::Kind::kReal:
         return compare_real(computed, golden, where);
       case Value::Kind::kList:
@@ -143,11 +149,15 @@ class Comparison {
     failures.push_back({where, got + ", want " + shortened(wanted)});
   }
 
-  void compare_exact(const Json& got, const Json& wanted, const std::string& where) {
+  void compare_exact(const Value& computed, const Json& wanted, const std::string& where) {
+    const Json& got = computed.exact_;
     // 10000 and 10000.0 are one number, however a file spells it.
     const bool numbers = got.is_number() && wanted.is_number();
-    const bool equal = numbers ? got.get<double>() == wanted.get<double>() : got == wanted;
-    if (!equal) fail(where, "got " + shortened(got), wanted);
+    if (numbers ? got.get<double>() == wanted.get<double>() : got == wanted) return;
+    fail(where, "got " + shortened(got), wanted);
+    if (computed.dispute_.empty()) return;
+    failures.back().what += "; " + computed.dispute_;
+    failures.back().disputed = true;
   }
 
   void compare_real(const Value& computed, const Json& golden, const std::string& where) {

@@ -23,6 +23,9 @@ class Value {
   static Value real(double value, double bound = 0);
   static Value list(std::vector<Value> items = {});
   static Value object();
+  // Of which the golden files themselves say two things: what differs is noted, with the reason, and
+  // fails nothing.
+  static Value disputed(Json value, std::string reason);
   // The case's own value of a field that is given, not computed: echoed.
   static Value given(const Json& value) { return exact(value); }
 
@@ -41,6 +44,7 @@ class Value {
 
   Kind kind_ = Kind::kExact;
   Json exact_;
+  std::string dispute_;
   double real_ = 0;
   double bound_ = 0;
   std::vector<Value> items_;
@@ -48,8 +52,9 @@ class Value {
 };
 
 struct Failure {
-  std::string where;  // field and indices: "variants[2].inv_freq[17]"
-  std::string what;   // what was got, what was wanted, and the bound
+  std::string where;      // field and indices: "variants[2].inv_freq[17]"
+  std::string what;       // what was got, what was wanted, and the bound
+  bool disputed = false;  // of Value::disputed(): a note
 };
 
 // The failures of `computed` against a case, `ignored` fields of its outermost object left out. What
