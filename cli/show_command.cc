@@ -288,6 +288,13 @@ void print_json(const Shown& shown) {
   }
   const Rotary* const rotary = first_rotary(config);
   json["rotary"] = rotary == nullptr ? Json() : json_of(*rotary);
+  json["groups"] = Json::array();
+  for (const LayerGroup& group : config.groups) {
+    json["groups"].push_back({{"name", group.name.empty() ? Json() : Json(group.name)},
+                              {"layers", group.layers},
+                              {"scheme", group.scheme.empty() ? Json() : Json(group.scheme)},
+                              {"rotary", group.rotary ? json_of(*group.rotary) : Json()}});
+  }
   json["notes"] = Json::array();
   for (const Finding& finding : config.findings) json["notes"].push_back(finding.text);
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -35,12 +35,16 @@ part_node() {
   run_logged peers-npm npm install --prefix "$dir" --save-exact "$node_llama_cpp"
 }
 
-part_python() {
+part_python() { install_pins requirements.txt; }
+
+part_transformers() { install_pins requirements_transformers.txt; }
+
+install_pins() {
   export ROPEWALK_PEERS_PYTHON="$dir/venv/bin/python"
   local pin missing=()
   while read -r pin; do
-    compgen -G "$dir/venv/lib/python3*/site-packages/${pin%%==*}-${pin##*==}.dist-info" >/dev/null || missing+=("$pin")
-  done < <(grep -E '^[a-z]' "$peers/requirements.txt")
+    compgen -G "$dir/venv/lib/python3*/site-packages/${pin%%==*}-${pin##*==}[.+]*" >/dev/null || missing+=("$pin")
+  done < <(grep -E '^[a-z]' "$peers/$1")
   if [ ${#missing[@]} -eq 0 ]; then return; fi
   say "installing ${missing[*]} in $dir/venv"
   if [ ! -x "$dir/venv/bin/python" ]; then run_logged peers-venv python3 -m venv "$dir/venv"; fi
