@@ -11,6 +11,7 @@ namespace {
 
 bool is_plain_scheme(const FrequencyDeclaration& declaration) {
   return declaration.amplitude == 1 && declaration.long_amplitude == 0 &&
+         declaration.least_length == 0 &&
          std::all_of(declaration.divisors.begin(), declaration.divisors.end(),
                      [](double divisor) { return divisor == 1; });
 }
@@ -37,7 +38,11 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
   if (is_plain_scheme(declaration) && declaration.axis.empty()) return rotary;
   const SpectrumRule rule = rotary.spectrum;
   const auto at = [rule, declaration, trained = source.trained_length](int64_t n) {
-    Spectrum spectrum = modified(rule.at(n), declaration);
+    const int64_t least = declaration.least_length;
+    Spectrum spectrum = modified(rule.at(std::max(n, least)), declaration);
+    if (least != 0 && n > least) {
+      spectrum.amplitude *= static_cast<double>(log(DoubleDouble(n) / least) / 10 + 1);
+    }
     const bool is_long = declaration.long_amplitude != 0 && n > trained;
     if (is_long) spectrum.amplitude *= declaration.long_amplitude;
     return spectrum;

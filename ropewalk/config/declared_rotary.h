@@ -25,7 +25,12 @@ struct FrequencyDeclaration {
   std::vector<double> divisors;  // of the scheme's frequencies, each > 0; (n_pairs), or empty
   double amplitude = 1;          // multiplies the scheme's amplitude, > 0
   double long_amplitude = 0;     // the same above the trained length alone; 0: nothing does
-  std::vector<uint8_t> axis;     // Spectrum::axis; (n_pairs), or empty. No part of a scheme
+
+  // Shorter sequences are seen as this long; above it the amplitude is multiplied by
+  // 0.1 ln(n / least_length) + 1. 0: no such length. Source: TeleChat-1, modeling_telechat.py.
+  int64_t least_length = 0;
+
+  std::vector<uint8_t> axis;  // Spectrum::axis; (n_pairs), or empty. No part of a scheme
 };
 
 // Throws Error where source, layout and scheme do not fit.

@@ -58,6 +58,9 @@ class BaseReader {
   // DeepSeek-V4's layers that look at compressed keys.
   double compressed() {
     const std::string key = "compress_rope_theta";
+    notes_.info(key,
+                "the scaling is taken for sliding layers and compressed ones alike; "
+                "transformers 5 scales the compressed ones alone, with amplitude 1");
     if (!keys_.must_agree && keys_.block != nullptr && keys_.block->has_value("rope_theta")) {
       return checked(*keys_.block, "rope_theta");
     }

@@ -123,8 +123,8 @@ LayerGroup Reader::read_still_group(const std::string& layer_type) {
 
 LayerGroup Reader::read_group(const HfLayer& layer) {
   if (layer.rotates && blocks_->says_none(layer.type)) {
-    notes_.info("rope_parameters." + layer.type,
-                "rope_parameters." + layer.type + " is null: these layers are not rotated");
+    const std::string key = reading_.top.name("rope_parameters." + layer.type);
+    notes_.info(key, key + " is null: these layers are not rotated");
     return read_still_group(layer.type);
   }
   if (!layer.rotates) return read_still_group(layer.type);

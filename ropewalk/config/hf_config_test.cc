@@ -196,6 +196,69 @@ TEST(HfConfig, BaseInsideTheBlock) {
   EXPECT_EQ(positions(config).groups[0].scheme, "rope");
 }
 
+TEST(HfConfig, TeleChatGrowsFromItsTrainedLength) {
+  Json config = small_config();
+  config["model_type"] = "telechat";
+  config.erase("rope_theta");
+  config["base_seqlen"] = 1024;
+  config["training_seqlen"] = 2048;
+  const ModelConfig read = positions(config);
+  EXPECT_EQ(trained_length(read), 2048);
+  EXPECT_EQ(read.groups[0].scheme, "");
+  // One doubling of 1024 makes alpha 3 at 2048 tokens, and for all that are fewer.
+  const double base = 10000 * std::pow(3, 8.0 / 6);
+  EXPECT_NEAR(spectrum_at(read, 1).inv_freq()[3] * std::pow(base, 0.75), 1, 1e-14);
+  EXPECT_EQ(spectrum_at(read, 1).inv_freq(), spectrum_at(read, 2048).inv_freq());
+  EXPECT_EQ(spectrum_at(read, 2048).amplitude, 1);
+  EXPECT_NEAR(spectrum_at(read, 4096).amplitude, 1 + 0.1 * std::log(2), 1e-15);
+  config.erase("training_seqlen");
+  EXPECT_THAT(refusal(config), HasSubstr("training_seqlen"));
+}
+
+TEST(HfConfig, WrappedTextModels) {
+  Json config = {{"model_type", "gemma3"}, {"rope_theta", 5.0}};
+  config["vision_config"] = {{"hidden_size", 1152}};
+  config["text_config"] = Json::parse(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
+      "rope_theta": 1000000.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}})");
+  const ModelConfig read = positions(config);
+  EXPECT_EQ(read.architecture, "gemma3_text");
+  EXPECT_EQ(read.layer(5)->source.base.hi, 1e6);
+  EXPECT_EQ(find_field(read, "layers")->from, "text_config.num_hidden_layers");
+  EXPECT_TRUE(notes_mention(read, "vision_config is there"));
+  EXPECT_TRUE(notes_mention(read, "the text model's own counts"));
+  config["text_config"]["rope_scaling"]["factor"] = 0.5;
+  EXPECT_THAT(refusal(config), HasSubstr("text_config.rope_scaling.factor"));
+}
+
+TEST(HfConfig, ModelTypesWithABlockOfTheirOwn) {
+  const ModelConfig read = positions({{"model_type", "gpt_oss"}, {"num_hidden_layers", 2}});
+  EXPECT_EQ(read.layer(1)->source.base.hi, 150000);
+  EXPECT_EQ(read.groups[1].scheme, "yarn,factor=32,truncate=false,original=4096");
+  EXPECT_TRUE(notes_mention(read, "the model type's own block is taken"));
+  for (const DeclaredField& field : read.groups[1].fields) {
+    if (field.name != "factor") continue;
+    EXPECT_EQ(field.provenance, Provenance::kFamilyDefault);
+  }
+  const ModelConfig gemma = positions({{"model_type", "gemma4_text"}, {"num_hidden_layers", 6}});
+  EXPECT_EQ(gemma.layer(5)->layout.head_dim, 512);
+  EXPECT_EQ(gemma.groups[1].scheme, "proportional,rotating=64");
+}
+
+TEST(HfConfig, BasesByLayer) {
+  Json config = Json::parse(R"({"model_type": "step3p5", "num_hidden_layers": 2, "head_dim": 128,
+      "sliding_window": 512, "layer_types": ["full_attention", "sliding_attention"],
+      "rope_theta": [5000000.0, 10000.0], "partial_rotary_factors": [0.5, 1.0]})");
+  const ModelConfig read = positions(config);
+  EXPECT_EQ(read.layer(0)->source.base.hi, 5e6);
+  EXPECT_EQ(read.layer(1)->source.base.hi, 1e4);
+  EXPECT_EQ(read.layer(0)->layout.rotary_dim, 64);
+  EXPECT_EQ(read.layer(1)->layout.rotary_dim, 128);
+  config["rope_theta"] = {5e6, 1e4, 1e4};
+  EXPECT_EQ(positions(config).layer(1)->source.base.hi, 1e4);
+  config["layer_types"] = {"full_attention", "full_attention"};
+  EXPECT_THAT(refusal(config), HasSubstr("rope_theta[1]"));
+}
+
 TEST(HfConfig, PartOfAHead) {
   const ModelConfig config = positions(with("partial_rotary_factor", "0.5"));
   EXPECT_EQ(config.layer(0)->layout.strip(), "0101----");

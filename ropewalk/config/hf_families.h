@@ -76,6 +76,14 @@ struct HfFamily {
     kSliding,      // sliding_attention layers
   };
 
+  // A base that grows with the length, said outside of a scaling block.
+  enum class Growth {
+    kNever,
+    kQwen,      // use_dynamic_ntk, from seq_length on; use_logn_attn
+    kNomic,     // rotary_scaling_factor, from max_trained_positions on
+    kTeleChat,  // always: from base_seqlen on, and never below training_seqlen
+  };
+
   // How mrope_section gives pairs to axes.
   enum class Axes { kBlocks, kInterleaved, kErnie };
 
@@ -125,10 +133,12 @@ struct HfFamily {
   bool scaling_on_full_only = false;  // a scaling that is not nested leaves sliding layers plain
   std::string_view block = {};        // rope_parameters where a file has none, as JSON
   std::string_view plain_type = {};   // a rope_type that means "default" here
-  bool yarn_is_longrope = false;      // where the block has long_factor
-  bool logits_squared = false;        // mscale_all_dim multiplies logits by its square
-  bool steps_queries = false;         // llama_4_scaling_beta; attn_temperature_tuning
-  bool lists_by_layer = false;        // rope_theta and partial_rotary_factors may be lists
+  Growth growth = Growth::kNever;
+  bool two_mscales = false;       // short_mscale and long_mscale before attention_factor
+  bool yarn_is_longrope = false;  // where the block has long_factor
+  bool logits_squared = false;    // mscale_all_dim multiplies logits by its square
+  bool steps_queries = false;     // llama_4_scaling_beta; attn_temperature_tuning
+  bool lists_by_layer = false;    // rope_theta and partial_rotary_factors may be lists
 
   Axes axes = Axes::kBlocks;
   std::array<int64_t, 3> sections = {};  // where mrope_section is absent; {}: one axis

@@ -6,6 +6,7 @@ namespace ropewalk {
 namespace {
 
 using Base = HfFamily::Base;
+using Growth = HfFamily::Growth;
 using Switch = HfFamily::Switch;
 using Window = HfFamily::Window;
 using Axes = HfFamily::Axes;
@@ -138,13 +139,18 @@ constexpr HfFamily kFamilies[] = {
      .base = 1e6,
      .trained_length = 131072,
      .class_head_dim = 128,
-     .window = Window::kWhenPresent},
+     .window = Window::kWhenPresent,
+     .two_mscales = true},
     {.name = "seed_oss", .trained_length = 524288, .head_dim = 128},
     {.name = "solar_open", .base = 1e6, .trained_length = 131072, .head_dim = 128},
     {.name = "starcoder2",
      .trained_length = 4096,
      .class_head_dim = 128,
      .window = Window::kWhenPresent},
+    {.name = "telechat",
+     .trained_length = 2048,
+     .length_keys = "seq_length",
+     .growth = Growth::kTeleChat},
     {.name = "telechat3", .trained_length = 32768, .head_dim = 128},
     {.name = "xverse", .trained_length = 2048, .class_head_dim = 128},
 
@@ -201,13 +207,15 @@ constexpr HfFamily kFamilies[] = {
      .trained_length = 8192,
      .class_head_dim = 128,
      .head_keys = "kv_channels",
-     .fraction_keys = "rotary_pct"},
+     .fraction_keys = "rotary_pct",
+     .growth = Growth::kQwen},
     {.name = "nomic_bert",
      .order_key = "rotary_emb_interleaved",
      .base_keys = "rotary_emb_base",
      .trained_length = 2048,
      .class_head_dim = 64,
      .fraction_keys = "rotary_emb_fraction",
+     .growth = Growth::kNomic,
      .segments = 2},
 
     // ---- interleaved

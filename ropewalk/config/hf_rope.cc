@@ -38,6 +38,7 @@ class RopeReader {
     FrequencyDeclaration declaration = {
         .scheme = scaling.scheme + read_map() + read_window() + read_multiplier(source),
         .long_amplitude = scaling.long_amplitude / scaling.amplitude,
+        .least_length = scaling.least_length,
         .axis = read_hf_axes(reading_, keys_, width.layout.n_pairs(), notes())};
     result_.group.rotary = build_rotary(source, width.layout, declaration);
     result_.group.scheme = scheme_text(declaration);
@@ -130,11 +131,12 @@ std::string RopeReader::read_multiplier(const FrequencySource& source) {
     return stepped(source);
   }
   const std::string logn = "use_logn_attn";
-  if (reading_.family.name == "qwen" && top_.has_value(logn) && *top_.flag(logn)) {
+  if (reading_.family.growth == HfFamily::Growth::kQwen) {
+    top_.mark(logn);
+    if (!top_.has_value(logn) || !*top_.flag(logn)) return {};
     notes().field_of_key("logn", top_, logn);
     return "+logn";
   }
-  if (reading_.family.name == "qwen") top_.mark(logn);
   if (top_.has_value("dual_chunk_attention_config")) {
     return "+length_temperature,original=" + std::to_string(source.trained_length);
   }

@@ -123,17 +123,26 @@ void HfScalingReader::note_implied_factor(double factor, int64_t original) {
 
 // ---- what the model says outside of a block
 
-void HfScalingReader::plain() { by_model(); }
+void HfScalingReader::plain() {
+  switch (reading_.family.growth) {
+    case HfFamily::Growth::kNever:
+      return dual_chunk();
+    case HfFamily::Growth::kQwen:
+      return qwen();
+    case HfFamily::Growth::kNomic:
+      return nomic();
+    case HfFamily::Growth::kTeleChat:
+      return telechat();
+  }
+}
 
-void HfScalingReader::by_model() {
-  JsonFields& top = reading_.top;
-  if (reading_.family.name == "qwen") return qwen();
-  if (reading_.family.name == "nomic_bert") return nomic();
+// Qwen2.5-1M says what it was trained at there alone.
+void HfScalingReader::dual_chunk() {
   const std::string key = "dual_chunk_attention_config";
-  const nlohmann::ordered_json* const dual = top.object(key);
+  const nlohmann::ordered_json* const dual = reading_.top.object(key);
   const char* const original = "original_max_position_embeddings";
   if (dual == nullptr || !dual->contains(original)) return;
-  JsonFields inner(*dual, reading_.file, top.name(key));
+  JsonFields inner(*dual, reading_.file, reading_.top.name(key));
   count_from(inner.required_size(original), inner.name(original));
 }
 
@@ -176,6 +185,23 @@ void HfScalingReader::nomic() {
   usable(static_cast<double>(length_.positions),
          "dynamic base above " + trained + ", up to " +
              (length_.is_default() ? "the default" : length_.key));
+}
+
+// TeleChat-1: Qwen's steps, as for training_seqlen tokens at least, and an amplitude above it.
+void HfScalingReader::telechat() {
+  JsonFields& top = reading_.top;
+  const std::string counted = "base_seqlen";
+  const std::string trained = "training_seqlen";
+  constexpr int64_t kCounted = 4096;
+  top.mark(counted);
+  const int64_t base = top.has_value(counted) ? *top.size(counted) : kCounted;
+  notes_.field("original_length", std::to_string(base),
+               top.has_value(counted) ? Provenance::kFile : Provenance::kFamilyDefault,
+               top.has_value(counted) ? counted : counted + " is absent");
+  count_from(top.required_size(trained), trained);
+  notes_.field("scaling", "qwen_dynamic_ntk", Provenance::kFamilyDefault, "model_type telechat");
+  result_.scheme = "qwen_dynamic_ntk,original=" + std::to_string(base);
+  result_.least_length = result_.trained_length;
 }
 
 // ---- types of few keys

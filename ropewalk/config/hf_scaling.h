@@ -22,6 +22,8 @@ struct HfScaling {
   double long_amplitude = 0;
   double amplitude = 1;  // the scheme's, of LongRoPE alone
 
+  int64_t least_length = 0;  // as FrequencyDeclaration has it
+
   int64_t usable_length = 0;  // 0: as many as the file declares positions
   std::string usable_reason;
 };
@@ -44,7 +46,7 @@ class HfScalingReader {
   std::string name(const std::string& key) const { return keys_.block->name(key); }
 
   void plain();
-  void by_model();
+  void dual_chunk();
   void linear();
   void dynamic();
   void alpha();
@@ -53,6 +55,7 @@ class HfScalingReader {
   void proportional();
   void nomic();
   void qwen();
+  void telechat();
   void yarn();
   void yarn_magnitude(double factor);
   void yarn_engines(double factor);

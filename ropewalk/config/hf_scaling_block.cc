@@ -168,9 +168,9 @@ HfBlocks::HfBlocks(HfReading& reading, const HfLayers& layers) : reading_(readin
   path_ = has_legacy && !nested_modern ? "rope_scaling" : "rope_parameters";
   const Json& chosen = path_ == "rope_scaling" ? *legacy : *modern;
   if (count_labels(chosen) != 0) {
-    add_nested(chosen, path_);
+    add_nested(chosen);
   } else {
-    add_block({}, chosen, path_);
+    add_block({}, chosen, reading.top.name(path_));
   }
   if (has_legacy && has_modern) compare_forms(*legacy, *modern);
 }
@@ -194,15 +194,17 @@ void HfBlocks::add_block(const std::string& label, const Json& object, const std
   blocks_.push_back(std::move(block));
 }
 
-void HfBlocks::add_nested(const Json& object, const std::string& path) {
+void HfBlocks::add_nested(const Json& object) {
   nested_ = true;
+  const std::string path = reading_.top.name(path_);
   const auto has_type = [&](const std::string& type) {
     return std::ranges::find(layer_types_, type) != layer_types_.end();
   };
   for (const auto& [key, value] : object.items()) {
     if (!is_label(key, value)) {
       if (value.is_null()) continue;
-      throw reading_.top.wrong(path, "must not mix layer types with keys of one block, here " + key,
+      throw reading_.top.wrong(path_,
+                               "must not mix layer types with keys of one block, here " + key,
                                FaultKind::kConflict);
     }
     if (value.is_null()) {
@@ -223,7 +225,8 @@ void HfBlocks::compare_forms(const Json& legacy, const Json& modern) {
   const Json& other = legacy_chosen ? modern : legacy;
   const Block* const own = find("full_attention");
   if (own == nullptr || own->fields == nullptr) return;
-  JsonFields* const twin = add(other, legacy_chosen ? "rope_parameters" : "rope_scaling");
+  JsonFields* const twin =
+      add(other, reading_.top.name(legacy_chosen ? "rope_parameters" : "rope_scaling"));
   const Json& chosen = legacy_chosen ? legacy : nested_ ? modern[own->label] : modern;
   if (!same_fields(scaling_only(chosen, own->type),
                    scaling_only(other, type_of(*twin, reading_.family).type))) {
@@ -242,12 +245,12 @@ void HfBlocks::add_defaults() {
   if (reading_.family.block.empty()) return;
   defaults_ = Json::parse(reading_.family.block);
   if (count_labels(defaults_) != 0) {
-    add_nested(defaults_, path_);
+    add_nested(defaults_);
   } else {
     add_block({}, defaults_, path_);
   }
   for (JsonFields& fields : storage_) fields.set_defaults();
-  reading_.notes.info(path_,
+  reading_.notes.info(reading_.top.name(path_),
                       "neither rope_scaling nor rope_parameters is there: the model type's "
                       "own block is taken, " +
                           json_text(defaults_));

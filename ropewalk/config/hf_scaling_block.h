@@ -63,7 +63,7 @@ class HfBlocks {
   void add_block(const std::string& label, const nlohmann::ordered_json& object,
                  const std::string& path);
   const Block* find(const std::string& layer_type) const;
-  void add_nested(const nlohmann::ordered_json& object, const std::string& path);
+  void add_nested(const nlohmann::ordered_json& object);
   void compare_forms(const nlohmann::ordered_json& legacy, const nlohmann::ordered_json& modern);
   void add_defaults();
 

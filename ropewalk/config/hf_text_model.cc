@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<const char*, 5> kInside = {"text_config", "llm_config", "language_config",
-                                                "thinker_config", "decoder"};
+constexpr std::array<const char*, 4> kInside = {"text_config", "llm_config", "language_config",
+                                                "thinker_config"};
 constexpr std::array<const char*, 4> kTowers = {"vision_config", "audio_config", "vit_config",
                                                 "vision_tower_config"};
 

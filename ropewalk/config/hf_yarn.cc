@@ -196,13 +196,13 @@ double HfScalingReader::longrope_amplitude(int64_t original) {
 
 // Phi-3.5-MoE's own amplitudes, one for each list.
 void HfScalingReader::longrope_mscales() {
-  if (block_has("attention_factor") && reading_.family.name != "phimoe") return;
+  if (block_has("attention_factor") && !reading_.family.two_mscales) return;
   if (!block_has("short_mscale") || !block_has("long_mscale")) return;
   if (!positive("short_mscale") || !positive("long_mscale")) return;
   result_.amplitude = *block().number("short_mscale");
   const double longer = *block().number("long_mscale");
   if (longer != result_.amplitude) result_.long_amplitude = longer;
-  if (reading_.family.name != "phimoe") {
+  if (!reading_.family.two_mscales) {
     notes_.info(name("short_mscale"),
                 "short_mscale and long_mscale: vLLM and Phi-3.5-MoE's class take them, and so are "
                 "they taken here; transformers derives the amplitude from the lengths");
