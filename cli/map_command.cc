@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/map_reach.h"
 #include "ropewalk/math/rotary.h"
 #include "ropewalk/schemes/scheme_string.h"
 
@@ -76,6 +77,23 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
   fmt::print("{}\n", out.dump());
 }
 
+// Whether a text of this length fits into the distances that training showed.
+void print_reach(const Options& options, const Rotary& rotary) {
+  const int64_t most = int64_t{1} << (rotary.distance.is_curve() ? 16 : 20);  // tokens looked at
+  if (options.n > most || rotary.visibility.window < options.n) return;
+  const DoubleDouble farthest = farthest_distance(rotary.distance, options.n);
+  const PairRange& pairs = rotary.distance.pairs();
+  const bool moves_all = pairs.first == 0 && pairs.last >= rotary.layout.n_pairs() - 1;
+  fmt::print("farthest distance among {} tokens{}: {:.10g}", options.n,
+             moves_all ? "" : ", of those pairs", static_cast<double>(farthest));
+  const int64_t trained = rotary.source.trained_length;
+  if (farthest >= DoubleDouble(trained)) {
+    fmt::print("; below the trained length for up to {} tokens",
+               longest_within(rotary.distance, DoubleDouble(trained), options.n));
+  }
+  fmt::print("\n");
+}
+
 void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
   const PairRange& pairs = rotary.distance.pairs();
   fmt::print("scheme {}; what query {} of {} tokens sees; {} pairs, base {}, trained length {}\n",
@@ -85,6 +103,7 @@ void print_table(const Options& options, const Rotary& rotary, const Spectrum& s
     fmt::print("the map moves pairs {} to {}; the others see the true distance\n", pairs.first,
                std::min(pairs.last, spectrum.n_pairs() - 1));
   }
+  print_reach(options, rotary);
   fmt::print("{:>12}  {:>14}  {:>12}\n", "distance", "effective", "heard pairs");
   for (const int64_t d : round_distances(options.n)) {
     const Row row = look(rotary, spectrum, options.n, d);
