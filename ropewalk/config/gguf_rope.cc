@@ -278,7 +278,8 @@ double RopeReader::read_base(const GgufLayer& layer, GgufReport& own) {
 }
 
 int64_t RopeReader::read_trained_length(const GgufLayer& layer, GgufReport& own) const {
-  const bool scaled = scaling_.type == "yarn" || factors_.kind == GgufFactors::Kind::kLists;
+  const bool scaled = scaling_.type == "yarn" || factors_.kind == GgufFactors::Kind::kLists ||
+                      (scaling_.factor != 1 && scaling_.original_given);
   if (!scaled || unscaled(layer)) {
     own.field("trained_length", std::to_string(sizes_.context_length), Provenance::kDerived,
               "context_length");
@@ -445,14 +446,17 @@ FrequencyDeclaration RopeReader::declare(const GgufLayer& layer, const PairLayou
   }
   declaration.axis = axes_of(n_pairs);
 
+  const auto add = [&](const std::string& part) {
+    declaration.scheme = declaration.scheme == "rope" ? part : declaration.scheme + "+" + part;
+  };
   const QueryTemperature temperature = temperature_of(layer);
   if (sliding(layer) && sizes_.window != 0 &&
       architecture_.sliding.sight == GgufSliding::Sight::kCausal) {
-    declaration.scheme += "+window,size=" + std::to_string(sizes_.window);
+    add("window,size=" + std::to_string(sizes_.window));
   }
   if (temperature.step_length != 0) {
-    declaration.scheme += "+step_temperature,scale=" + to_text(temperature.step_scale) +
-                          ",length=" + std::to_string(temperature.step_length);
+    add("step_temperature,scale=" + to_text(temperature.step_scale) +
+        ",length=" + std::to_string(temperature.step_length));
   }
   return declaration;
 }

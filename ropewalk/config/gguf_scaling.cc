@@ -258,6 +258,7 @@ std::string ScalingReader::read_magnitude() {
 std::string ScalingReader::read_log_multiplier() {
   const std::optional<double> found = keys_.number(kLogMultiplier);
   if (!found || *found == 0) {
+    if (found) report_.field_of_key(keys_, "mscale_all_dim", kLogMultiplier);
     note_square();
     return {};
   }
