@@ -164,6 +164,7 @@ void Reader::read_head_dim() {
   const std::string_view suffix =
       architecture_.latent && keys_.has(latent) ? latent : "attention.key_length";
   shape.head_dim = size("head_dim", suffix);
+  if (suffix == latent) keys_.mark("attention.key_length");  // of the cache
   if (shape.head_dim == 0 && shape.hidden != 0 && first_heads_ != 0) {
     if (shape.hidden % first_heads_ != 0) {
       throw Error(keys_.place("attention.head_count"),

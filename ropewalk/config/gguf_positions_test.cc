@@ -387,6 +387,17 @@ TEST(GgufPositions, SectionsDecideForSome) {
               HasSubstr("pairs 48, 49, 50 and 13 more turn by the fourth coordinate"));
 }
 
+// Minitron-8B has heads of 128 in 4096 / 48.
+TEST(GgufPositions, NemotronsConverterIsNotBelieved) {
+  GgufBuilder builder = plain_gguf("nemotron");
+  builder.set("nemotron.attention.head_count", uint32_t{48})
+      .set("nemotron.attention.key_length", uint32_t{128})
+      .set("nemotron.rope.dimension_count", uint32_t{42});
+  EXPECT_THAT(find_finding(builder.positions(), "dimension_count")->text, HasSubstr("of 128, 64"));
+  builder.set("nemotron.rope.dimension_count", uint32_t{64});
+  EXPECT_THAT(builder.positions().findings, IsEmpty());
+}
+
 // ---- mechanisms
 
 TEST(GgufPositions, LearnedTablesEnd) {

@@ -30,13 +30,13 @@ constexpr int64_t kNamedLengths[] = {8, 16, 32, 64, 100, 128, 200, 256, 512, 102
 
 // Keys of attention that no position hangs on.
 constexpr std::string_view kNotPositions[] = {
-    "attention.causal",           "attention.clamp_kqv",   "attention.decay_lora_rank",
-    "attention.gate_lora_rank",   "attention.group_norm_", "attention.iclr_lora_rank",
-    "attention.indexer.",         "attention.key_length",  "attention.kv_lora_rank",
-    "attention.output_",          "attention.q_lora_rank", "attention.scale",
-    "attention.shared_kv_layers", "attention.value_",      "attention.layer_norm_"};
+    "attention.causal",         "attention.clamp_kqv",    "attention.decay_lora_rank",
+    "attention.gate_lora_rank", "attention.group_norm_",  "attention.iclr_lora_rank",
+    "attention.indexer.",       "attention.kv_lora_rank", "attention.output_",
+    "attention.q_lora_rank",    "attention.scale",        "attention.shared_kv_layers",
+    "attention.value_",         "attention.layer_norm_"};
 
-// The largest "64k" of a name, in tokens; 0: none.
+// The longest "64k" of a name, in tokens; 0: none.
 int64_t length_in_name(std::string_view name) {
   int64_t longest = 0;
   for (size_t k = 0; k < name.size(); ++k) {
@@ -74,6 +74,7 @@ class Remarks {
     note_reach();
     note_name();
     note_missing_factors();
+    note_narrow_nemotron();
     note_unread();
     note_foreign();
   }
@@ -107,6 +108,7 @@ class Remarks {
   void note_reach();
   void note_name();
   void note_missing_factors();
+  void note_narrow_nemotron();
   void note_unread();
   void note_foreign();
 
@@ -200,6 +202,20 @@ void Remarks::note_missing_factors() {
            "llama3,factor=" +
            (rotary.layout.head_dim == 64 ? "32" : "8") +
            ",low=1,high=4,original=8192` adds the tensor");
+}
+
+// The converter makes Nemotron's width of a head that Minitron-8B does not have.
+void Remarks::note_narrow_nemotron() {
+  const ModelShape& shape = config_.shape;
+  if (architecture_.name != "nemotron" || shape.n_heads == 0) return;
+  const std::string key = keys_.key("rope.dimension_count");
+  const auto width = file_.metadata().find_i64(key);
+  if (!width || *width != shape.hidden / 2 / shape.n_heads || *width == shape.head_dim / 2) return;
+  warn(FaultKind::kInconsistent, key,
+       key + " = " + std::to_string(*width) +
+           " is half of embedding_length / head_count, as llama.cpp's converter has it; the model "
+           "turns half of its heads of " +
+           std::to_string(shape.head_dim) + ", " + std::to_string(shape.head_dim / 2));
 }
 
 // ---- keys

@@ -374,22 +374,29 @@ QueryTemperature RopeReader::read_temperature() {
   const std::optional<double> scale = keys_.number(kTemperatureScale);
   const std::optional<int64_t> length = keys_.count(kTemperatureLength);
   const Temperature rule = architecture_.temperature;
-  if (rule == Temperature::kLlama4) {
+  const auto note_unused = [&](std::string_view suffix, const std::string& why) {
+    if (keys_.has(suffix)) {
+      report_.info(keys_.key(suffix), keys_.key(suffix) + " is not used: " + why);
+    }
+  };
+  if (rule == Temperature::kLlama4 || rule == Temperature::kNone) {
+    const bool fixed = rule == Temperature::kLlama4;
+    for (const std::string_view suffix : {kTemperatureScale, kTemperatureLength}) {
+      note_unused(suffix, fixed
+                              ? "llama.cpp takes 0.1 and 8192 under this architecture"
+                              : "llama.cpp scales no queries by position under this architecture");
+    }
+    if (!fixed || sizes_.window == 0) return {};
     report_.field(
         "temperature", "0.1 by steps of 8192, offset 1", Provenance::kFamilyDefault,
         "of layers that are not rotated, implied by architecture " + keys_.architecture());
     return {.step_scale = 0.1, .step_length = 8192, .step_offset = 1};
   }
-  if (rule == Temperature::kNone) {
-    for (const std::string_view suffix : {kTemperatureScale, kTemperatureLength}) {
-      if (!keys_.has(suffix)) continue;
-      report_.info(keys_.key(suffix), keys_.key(suffix) +
-                                          " is not used: llama.cpp scales no queries by position "
-                                          "under this architecture");
-    }
+  if (scale.value_or(0) == 0) {
+    note_unused(kTemperatureScale, "0 means none");
+    note_unused(kTemperatureLength, "there is no temperature_scale");
     return {};
   }
-  if (scale.value_or(0) == 0) return {};
   if (*scale < 0) {
     throw Error(keys_.place(kTemperatureScale), "must not be negative",
                 keys_.spelled(kTemperatureScale))

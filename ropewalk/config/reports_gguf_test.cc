@@ -127,9 +127,8 @@ TEST_F(GgufReports, GGU_07_ALongerContextIsWrittenWhole) {
 TEST_F(GgufReports, GGU_08_ANameThatPromisesMoreThanTheFile) {
   GgufBuilder builder = plain_gguf();
   builder.set("general.name", "Yarn-Llama-2-7B-64K");
-  const Finding* finding = find_finding(builder.positions(), "general.name");
   const ModelConfig config = builder.positions();
-  finding = find_finding(config, "general.name");
+  const Finding* const finding = find_finding(config, "general.name");
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->text, HasSubstr("the name says 64k tokens"));
   EXPECT_THAT(finding->text, HasSubstr("cannot express its own training"));
