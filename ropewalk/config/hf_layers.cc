@@ -57,6 +57,7 @@ class LayersReader {
   void by_indices();
   void by_cycle();
   void from_layer();
+  void note_no_window(const std::string& flag, const std::string& first);
   void by_ratios();
   void read_nope();
   void nope_from_list(const Json& list);
@@ -123,7 +124,6 @@ bool LayersReader::from_list() {
   }
   reading_.notes.field("layer_types", std::to_string(n_layers_) + " entries", Provenance::kFile,
                        top_.name(key));
-  for (const std::string& unused : spellings(family_.layers_key)) top_.mark(unused);
   return true;
 }
 
@@ -264,6 +264,24 @@ void LayersReader::by_cycle() {
   for (size_t i = 0; i < count(); ++i) result_.layers[i].type = cycle[i % cycle.size()];
 }
 
+// Values that wait for a switch are told, so that none is lost in silence.
+void LayersReader::note_no_window(const std::string& flag, const std::string& first) {
+  const std::string window(family_.window_key);
+  top_.mark(window);
+  if (!top_.has_value(flag) && !top_.has_value(window) && !top_.has_value(first)) return;
+  std::string unused;
+  for (const std::string& key : {window, first}) {
+    if (!top_.has_value(key)) continue;
+    unused += (unused.empty() ? ": " : ", ") + key + " " + top_.spelled(key);
+  }
+  const bool off = top_.has_value(flag) && !*top_.flag(flag);
+  const std::string why = off                    ? flag + " is false"
+                          : top_.has_value(flag) ? window + " is null"
+                                                 : flag + " is absent";
+  reading_.notes.field("window", "none", off ? Provenance::kFile : Provenance::kFamilyDefault,
+                       why + (unused.empty() ? "" : unused + " not used"));
+}
+
 void LayersReader::from_layer() {
   const std::string flag = "use_sliding_window";
   const std::string first = "max_window_layers";
@@ -272,7 +290,7 @@ void LayersReader::from_layer() {
   const bool on = top_.has_value(flag) && *top_.flag(flag);
   const std::string window(family_.window_key);
   if (!on || (top_.has(window) && !top_.has_value(window))) {
-    top_.mark(window);
+    note_no_window(flag, first);
     return resize(known_or(1));
   }
   constexpr int64_t kDefault = 28;
@@ -291,6 +309,11 @@ void LayersReader::by_ratios() {
   const Json* const list = top_.list(key);
   if (list == nullptr) throw top_.missing(key, "or layer_types");
   check_length(key, *list, true);
+  if (static_cast<int64_t>(list->size()) > n_layers_) {
+    const Json rest(list->begin() + n_layers_, list->end());
+    reading_.notes.info(
+        key, key + " has more entries than there are layers; not used: " + json_text(rest));
+  }
   for (int64_t i = 0; i < n_layers_; ++i) {
     const Json& ratio = (*list)[static_cast<size_t>(i)];
     if (!ratio.is_number_integer() || ratio < 0) {

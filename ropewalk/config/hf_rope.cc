@@ -91,7 +91,6 @@ std::string RopeReader::read_window() {
   const bool applies = family.window == Window::kWhenPresent
                            ? layer_type_ != "full_attention" || !top_.has_value("layer_types")
                            : family.window == Window::kSliding && sliding;
-  if (family.window != Window::kNever) top_.mark(key);
   if (!applies) return {};
   const bool given = top_.has(key);
   if (given && !top_.has_value(key)) return {};

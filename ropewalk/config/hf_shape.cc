@@ -91,7 +91,6 @@ class HeadReader {
   HfHead latent() {
     const int64_t rope = part("qk_rope_head_dim", family_.mla_rope);
     const int64_t nope = part("qk_nope_head_dim", family_.mla_nope);
-    top_.mark("head_dim");
     notes_.field("head_dim", std::to_string(nope + rope), Provenance::kDerived,
                  "qk_nope_head_dim + qk_rope_head_dim");
     return {.dim = nope + rope, .key = "qk_nope_head_dim"};

@@ -65,6 +65,9 @@ HfTextModel::HfTextModel(const Json& document, const std::string& file)
 }
 
 void HfTextModel::note_outside(HfNotes& notes) {
+  if (outside_->has_value("model_type")) {
+    notes.field_of_key("wrapper", *outside_, "model_type");
+  }
   for (const char* const key : kTowers) {
     if (!outside_->has_value(key)) continue;
     outside_->mark(key);
