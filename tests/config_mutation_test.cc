@@ -22,9 +22,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::set<std::string> kNotOfPositions = {
-    "architectures", "kv_lora_rank", "kv_n_heads",          "max_length", "multi_query_group_num",
-    "v_head_dim",    "query_pre_attn_scalar", "new_decoder_architecture"};
+const std::set<std::string> kNotOfPositions = {"architectures",
+                                               "kv_lora_rank",
+                                               "kv_n_heads",
+                                               "max_length",
+                                               "multi_query_group_num",
+                                               "v_head_dim",
+                                               "query_pre_attn_scalar",
+                                               "new_decoder_architecture"};
 
 void print(std::ostream& out, const PositionMechanism& mechanism) {
   out << mechanism.index() << ':';
@@ -124,8 +129,8 @@ void mutate(const Json& document, Json::json_pointer at, const std::string& befo
     Json mutant = document;
     mutant.at(path) = other;
     const std::optional<std::string> after = told(mutant);
-    EXPECT_NE(after.value_or("refused"), before) << path.to_string() << " = " << value << " or " << other
-                             << ": nothing tells the two apart";
+    EXPECT_NE(after.value_or("refused"), before)
+        << path.to_string() << " = " << value << " or " << other << ": nothing tells the two apart";
     ++count.changed;
     count.keys.insert(key);
     if (after && after->find(key + " = ") != after->npos) ++count.unused;
