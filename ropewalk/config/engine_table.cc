@@ -1,12 +1,12 @@
-// Sources: llama.cpp of September 2026, src/models (tensors and keys that are loaded, and whether
-// the rotation is handed them) and conversion/ (names); vLLM of August 2026, layers/rotary_embedding;
-// transformers 5.24, integrations/ggml.py.
+// Sources: llama.cpp of September 2026, conversion/ (names), and gguf_architectures.cc for what is
+// loaded; vLLM of August 2026, layers/rotary_embedding; transformers 5.24, integrations/ggml.py.
 #include "ropewalk/config/engine_table.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/gguf_architectures.h"
 
 namespace ropewalk {
 namespace {
@@ -66,41 +66,6 @@ constexpr ConvertedName kConvertedNames[] = {{"cohere", "command-r"},
                                              {"qwen3_vl_moe", "qwen3vlmoe"},
                                              {"voxtral", "llama"}};
 
-struct LoadsRow {
-  std::string_view architecture;
-  LlamaCppLoads loads;
-};
-
-// Architectures that read none of it are left out. cogvlm, falcon-h1, llada, pangu-embedded and
-// refact create rope_freqs.weight and rotate without it.
-constexpr LoadsRow kLlamaCppLoads[] = {
-    {"apertus", {.rope_freqs = true, .factor_lists = true}},
-    {"arcee", {.rope_freqs = true}},
-    {"deci", {.rope_freqs = true, .factor_lists = true}},
-    {"deepseek2", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
-    {"deepseek32", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
-    {"exaone", {.rope_freqs = true}},
-    {"exaone-moe", {.rope_freqs = true}},
-    {"exaone4", {.rope_freqs = true}},
-    {"gemma4", {.rope_freqs = true}},
-    {"granite", {.rope_freqs = true, .factor_lists = true}},
-    {"granite_swa", {.rope_freqs = true, .factor_lists = true}},
-    {"granitehybrid", {.rope_freqs = true}},
-    {"granitemoe", {.rope_freqs = true, .factor_lists = true}},
-    {"grok", {.yarn_betas = true}},
-    {"llama", {.rope_freqs = true, .factor_lists = true}},
-    {"llama-embed", {.rope_freqs = true, .factor_lists = true}},
-    {"llama4", {.rope_freqs = true}},
-    {"minicpm", {.rope_freqs = true, .factor_lists = true}},
-    {"minicpm3", {.factor_lists = true}},
-    {"mistral3",
-     {.rope_freqs = true, .factor_lists = true, .yarn_betas = true, .yarn_log_multiplier = true}},
-    {"mistral4", {.yarn_log_multiplier = true, .log_multiplier_unit = 0.1F}},
-    {"nanbeige", {.rope_freqs = true}},
-    {"phi3", {.factor_lists = true}},
-    {"phimoe", {.factor_lists = true}},
-    {"step35", {.rope_freqs = true, .factor_lists = true}}};
-
 constexpr std::string_view kReadByTransformers[] = {
     "bloom", "deci",     "falcon",   "gemma2",     "gemma3",   "gemma4",   "gpt-oss", "gpt2",
     "lfm2",  "llama",    "mamba",    "minimax-m2", "nemotron", "phi3",     "qwen2",   "qwen2moe",
@@ -125,9 +90,15 @@ std::string_view llama_cpp_architecture(std::string_view model_type) {
 }
 
 LlamaCppLoads llama_cpp_loads(std::string_view architecture) {
-  const auto* const found = std::ranges::find(kLlamaCppLoads, llama_cpp_architecture(architecture),
-                                              &LoadsRow::architecture);
-  return found == std::end(kLlamaCppLoads) ? LlamaCppLoads{} : found->loads;
+  using A = GgufArchitecture;
+  const A* const found = find_gguf_architecture(llama_cpp_architecture(architecture));
+  if (found == nullptr) return {};
+  const bool either = found->factors == A::Factors::kFreqsOrLists;
+  return {.rope_freqs = either || found->factors == A::Factors::kFreqs,
+          .factor_lists = either || found->factors == A::Factors::kLists,
+          .yarn_betas = found->yarn_keys != A::YarnKeys::kNone,
+          .yarn_log_multiplier = found->log_multiplier != A::LogMultiplier::kIgnored,
+          .log_multiplier_unit = found->log_multiplier == A::LogMultiplier::kTenth ? 0.1F : 1.0F};
 }
 
 bool llama_cpp_loads_rope_freqs(std::string_view architecture) {
