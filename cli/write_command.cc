@@ -63,6 +63,7 @@ void print_text(const WriteRequest& request, const WriteReport& report) {
     fmt::print("  {:<{}}  {} -> {}\n", change.key, width, or_none(change.before),
                or_none(change.after));
   }
+  for (const std::string& layers : report.layers) fmt::print("  {}\n", layers);
   for (const std::string& name : report.added) fmt::print("  tensor {} added\n", name);
   for (const std::string& name : report.removed) fmt::print("  tensor {} removed\n", name);
   if (!request.undo) {
@@ -98,6 +99,7 @@ void print_json(const WriteRequest& request, const WriteReport& report) {
                             {"before", or_null(change.before)},
                             {"after", or_null(change.after)}});
   }
+  json["layers"] = report.layers;
   json["tensors_added"] = report.added;
   json["tensors_removed"] = report.removed;
   json["largest_difference"] = report.largest_difference;

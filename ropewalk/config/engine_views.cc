@@ -167,14 +167,20 @@ MaybeReading attention_factor_llama_cpp(const Layers& layers) {
   return without_attention_factor(layers, "it computes its own from the factor");
 }
 
+// A multiplier of the usual amplitude, under vLLM's key, and no amplitude beside it.
+bool has_attn_factor(const Layers& layers) {
+  return layers.comes_from("attention_factor", "attn_factor") ||
+         (layers.field("attn_factor") != nullptr && layers.field("attention_factor") == nullptr);
+}
+
 MaybeReading attention_factor_vllm(const Layers& layers) {
-  if (layers.comes_from("attention_factor", "attn_factor")) return {};
+  if (has_attn_factor(layers)) return {};
   return without_attention_factor(layers,
                                   "it reads the key attn_factor only, and multiplies by it");
 }
 
 MaybeReading attention_factor_transformers(const Layers& layers) {
-  if (!layers.comes_from("attention_factor", "attn_factor")) return {};
+  if (!has_attn_factor(layers)) return {};
   return without_attention_factor(layers, "it does not know the key attn_factor");
 }
 

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/config/gguf_form.h"
+#include "ropewalk/config/hf_block_edit.h"
 #include "ropewalk/config/hf_form.h"
 #include "ropewalk/config/json_fields.h"
 #include "ropewalk/config/output_file.h"
 #include "ropewalk/config/read_back.h"
+#include "ropewalk/config/spectrum_form.h"
 #include "ropewalk/formats/atomic_file.h"
+#include "ropewalk/formats/json_edit.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/mapped_file.h"
 #include "ropewalk/formats/sha256.h"
@@ -22,11 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kUndoKey = "ropewalk_undo";
-constexpr const char* kLegacy = "rope_scaling";
-constexpr const char* kModern = "rope_parameters";
-constexpr const char* kBase = "rope_theta";
-constexpr const char* kLength = "max_position_embeddings";
-constexpr const char* kOriginal = "original_max_position_embeddings";
 
 std::string read_whole(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
@@ -34,53 +31,6 @@ std::string read_whole(const std::string& path) {
 }
 
 std::string hash_of(const std::string& text) { return sha256_hex(std::as_bytes(std::span(text))); }
-
-bool is_block(const Json& document, const char* key) {
-  const auto found = document.find(key);
-  return found != document.end() && found->is_object() && !found->empty();
-}
-
-// The form's block in place of `old`, with what an old block holds beside the scaling.
-Json new_block(const Json& old, const HfForm& form) {
-  Json block = form.block.is_null() ? Json{{"rope_type", "default"}} : form.block;
-  if (!old.is_object()) return block;
-  if (old.contains(kBase)) block[kBase] = form.base;
-  if (old.contains("partial_rotary_factor")) {
-    block["partial_rotary_factor"] = old["partial_rotary_factor"];
-  }
-  return block;
-}
-
-void edit_scaling(Json& document, const HfForm& form, int64_t trained) {
-  const bool modern = is_block(document, kModern);
-  const bool legacy = is_block(document, kLegacy);
-  if (modern) document[kModern] = new_block(document[kModern], form);
-  if (legacy || !modern) {
-    // Plain RoPE needs no block; one that holds more than scaling stays.
-    const Json block = legacy ? new_block(document[kLegacy], form) : form.block;
-    if (form.block.is_null() && block.size() <= 1) {
-      if (document.contains(kLegacy)) document[kLegacy] = nullptr;
-    } else {
-      document[kLegacy] = block;
-    }
-  }
-  const bool base_in_block = (modern && document[kModern].contains(kBase)) ||
-                             (legacy && document[kLegacy].contains(kBase));
-  const bool on_top = document.contains(kBase) && !document[kBase].is_null();
-  if (on_top ? document[kBase] != form.base : !base_in_block) document[kBase] = form.base;
-
-  // transformers lets the one on top win.
-  if (document.contains(kOriginal)) {
-    document[kOriginal] = form.block.is_object() ? form.block.value(kOriginal, trained) : trained;
-  }
-}
-
-Json edited(const Json& document, const HfForm& form, int64_t trained, int64_t target_length) {
-  Json result = document;
-  if (!form.as_declared) edit_scaling(result, form, trained);
-  if (target_length != 0 && !form.keeps_length) result[kLength] = target_length;
-  return result;
-}
 
 std::vector<KeyChange> changes(const Json& before, const Json& after) {
   std::vector<KeyChange> list;
@@ -134,6 +84,55 @@ std::string undone(const std::string& path, const Json& document, std::string& s
   return text;
 }
 
+// A document with the text that it was read from.
+struct Config {
+  std::string text;
+  Json document;
+
+  Config(std::string from, const std::string& place)
+      : text(std::move(from)), document(parse_json(text, place)) {}
+};
+
+// A scaling that counts from max_position_embeddings where the file does not tell its original
+// length is said anew, so that another length does not change it.
+std::string scheme_to_say(const WriteRequest& request, const ModelConfig& declared) {
+  if (!parse_scheme(request.scheme).is_declared() || request.target_length == 0) {
+    return request.scheme;
+  }
+  const std::string& own = leading_group(declared).scheme;
+  if (own.empty()) return request.scheme;
+  const ParsedPart part = parse_scheme(own).parts.front();
+  for (const char* name : {"yarn", "llama3", "longrope", "dynamic_ntk"}) {
+    if (part.scheme->name == name) return part.text;
+  }
+  return request.scheme;
+}
+
+// The new text, checked as far as it can be read back. `start` is the model as it was trained.
+std::string written(const WriteRequest& request, const Config& start, const std::string& path,
+                    WriteReport& report) {
+  const ModelConfig declared = read_hf_positions(start.document, path);
+  const HfForm form = hf_form(declared, scheme_to_say(request, declared), request.engine);
+  Json after = edited_hf_config(start.document, path, declared, form, request.target_length);
+  report.how = form.how;
+  report.notes.insert(report.notes.end(), form.notes.begin(), form.notes.end());
+  if (!form.differs.empty()) report.notes.push_back(form.differs);
+  report.keys = changes(start.document, after);
+
+  const WrittenScheme asked = {report.output, request.scheme, request.target_length};
+  const ModelConfig read = read_hf_positions(after, report.output);
+  ReadBack checked = check_read_back(asked, declared, read);
+  report.largest_difference = checked.largest_difference;
+  report.layers = std::move(checked.layers);
+  for (std::string& note :
+       check_engine(asked, declared, read, ModelFormat::kHuggingFace, request.engine)) {
+    report.notes.push_back(std::move(note));
+  }
+  report.notes.push_back("only config.json is written: it goes beside the same weights");
+  after[kUndoKey] = {{"sha256", report.original}, {"text", start.text}};
+  return edited_json(start.text, start.document, after);
+}
+
 }  // namespace
 
 WriteReport write_hf_model(const WriteRequest& request, const std::string& path) {
@@ -144,30 +143,21 @@ WriteReport write_hf_model(const WriteRequest& request, const std::string& path)
   report.output = output_path(request.output);
   check_replaceable(path, report.output);
   const std::string text = read_whole(path);
-  const Json document = parse_json(text, path);
+  Config start(text, path);
   report.original = hash_of(text);
 
   std::string result;
   if (request.undo) {
-    result = undone(path, document, report.restored);
-    report.keys = changes(document, parse_json(result, path));
+    result = undone(path, start.document, report.restored);
+    report.keys = changes(start.document, parse_json(result, path));
   } else {
-    const ModelConfig declared = read_hf_positions(document, path);
-    if (document.contains(kUndoKey) && !parse_scheme(request.scheme).is_declared()) {
-      throw Error(path, "must be a model as it was trained, not one that `ropewalk write` made", {},
-                  "--undo gives the old one, whose trained length schemes count from");
+    if (!parse_scheme(request.scheme).is_declared()) {
+      while (start.document.contains(kUndoKey)) {
+        start = Config(undone(path, start.document, report.original), path);
+        if (report.notes.empty()) report.notes.push_back(kStartedUndone);
+      }
     }
-    const HfForm form = hf_form(declared, request.scheme, request.engine);
-    Json after = edited(document, form, trained_length(declared), request.target_length);
-    report.how = form.how;
-    report.notes = form.notes;
-    report.notes.push_back("only config.json is written: it goes beside the same weights");
-    report.keys = changes(document, after);
-    after[kUndoKey] = {{"sha256", report.original}, {"text", text}};
-    result = after.dump(2) + "\n";
-    report.largest_difference = check_read_back(
-        report.output, declared, request.scheme,
-        read_hf_positions(parse_json(result, report.output), report.output), request.target_length);
+    result = written(request, start, path, report);
   }
   report.written = hash_of(result);
   write_text(report.output, result);

@@ -8,6 +8,12 @@
 
 namespace ropewalk {
 
+// Of a write that started from a file which was written before.
+inline constexpr const char* kStartedUndone =
+    "the file had been written before: this one starts from what its undo gives, the model as it "
+    "was "
+    "trained, and its undo gives that again";
+
 // Writes request.output, or config.json in it where that is no name of a .json file. The new file
 // holds the old one as text under the key ropewalk_undo, which transformers and vLLM carry along
 // unread.

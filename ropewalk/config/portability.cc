@@ -20,6 +20,13 @@ std::string parts_from_file(const ModelConfig& declared, TargetEngine engine) {
   return {};
 }
 
+//   differs  how what the engine computes parts from the scheme; empty where it does not
+Portability judged(const std::string& how, const std::string& differs) {
+  return {.portable = differs.empty(),
+          .how = differs.empty() ? how : std::string(),
+          .why_not = differs};
+}
+
 }  // namespace
 
 Portability judge_portability(const ModelConfig& declared, const std::string& scheme,
@@ -35,9 +42,11 @@ Portability judge_portability(const ModelConfig& declared, const std::string& sc
   }
   try {
     if (engine == TargetEngine::kLlamaCpp) {
-      return {.portable = true, .how = gguf_form(declared, scheme).how};
+      const GgufForm form = gguf_form(declared, scheme);
+      return judged(form.how, form.differs);
     }
-    return {.portable = true, .how = hf_form(declared, scheme, engine).how};
+    const HfForm form = hf_form(declared, scheme, engine);
+    return judged(form.how, form.differs);
   } catch (const Error& error) {
     return {.why_not = error.what()};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -25,12 +26,10 @@ namespace {
 constexpr const char* kOriginal = "rope.scaling.original_context_length";
 
 // Tensors that say frequencies; a scheme that is written replaces them all.
-const std::string kFrequencyTensors[] = {kRopeFreqsTensor, "rope_factors_long.weight",
-                                         "rope_factors_short.weight"};
+const std::string kFrequencyTensors[] = {kRopeFreqsTensor, kLongFactorsTensor, kShortFactorsTensor};
 
 // Keys of a scaling, by suffix, that no written scheme needs.
-constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear", "rope.scaling.alpha",
-                                              "rope.scaling.yarn_ext_factor",
+constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear", "rope.scaling.yarn_ext_factor",
                                               "rope.scaling.yarn_attn_factor"};
 
 ByteSink into(AtomicFile& file) {
@@ -46,6 +45,7 @@ class EditPlanner {
 
   GgufEdits plan(const GgufForm& form, int64_t target_length) {
     if (target_length != 0) set("context_length", static_cast<uint32_t>(target_length));
+    if (form.temperature) set_temperature(*form.temperature);
     if (form.as_declared) {
       // A longer context must not change the length that a declared scaling counts from.
       if (target_length != 0 && !keys_.has(kOriginal)) set_original(trained_);
@@ -57,14 +57,14 @@ class EditPlanner {
     set_or_remove("rope.scaling.factor", form.factor);
     set_original(form.original_length);
     set_or_remove("rope.scaling.attn_factor", form.amplitude);
+    set_or_remove("rope.scaling.alpha", form.alpha);
     set_or_remove("rope.scaling.yarn_beta_fast", form.beta_fast);
     set_or_remove("rope.scaling.yarn_beta_slow", form.beta_slow);
     set_or_remove("rope.scaling.yarn_log_multiplier", form.log_multiplier);
     for (const std::string_view suffix : kReplacedKeys) set_or_remove(suffix, std::nullopt);
-    for (const std::string& tensor : kFrequencyTensors) {
-      edits_.vectors.push_back(
-          {tensor, tensor == kRopeFreqsTensor ? form.divisors : std::vector<float>()});
-    }
+    edits_.vectors = {{kRopeFreqsTensor, form.divisors},
+                      {kLongFactorsTensor, form.long_divisors},
+                      {kShortFactorsTensor, form.short_divisors}};
     return std::move(edits_);
   }
 
@@ -73,6 +73,12 @@ class EditPlanner {
 
   void set(std::string_view suffix, GgufNewValue value) {
     edits_.keys.push_back({keys_.key(suffix), std::move(value)});
+  }
+  void set_temperature(const GgufTemperature& temperature) {
+    set("attention.temperature_scale", temperature.scale);
+    GgufKeyEdit length{keys_.key("attention.temperature_length"), std::nullopt};
+    if (temperature.length) length.value = static_cast<uint32_t>(*temperature.length);
+    edits_.keys.push_back(std::move(length));
   }
   void set_original(int64_t length) { set(kOriginal, static_cast<uint32_t>(length)); }
   void set_or_remove(std::string_view suffix, std::optional<float> value) {
@@ -182,7 +188,36 @@ bool is_written(const GgufFile& file) {
   });
 }
 
-WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
+// The model that a scheme counts from: the file itself, or what it was before it was written, in a
+// file beside the output while this lives.
+class Start {
+ public:
+  Start(const GgufFile& model, bool as_trained, const std::string& output) : file_(&model) {
+    while (as_trained && is_written(*file_)) {
+      auto temporary = std::make_unique<AtomicFile>(output);
+      const std::string promised = write_undone(*file_, into(*temporary));
+      temporary->flush();
+      auto undone = std::make_unique<GgufFile>(GgufFile::open(temporary->temporary_path()));
+      const std::string found = sha256_hex(undone->bytes());
+      if (found != promised) {
+        throw Error(model.name(), "must be undoable to SHA-256 " + promised, found,
+                    "the file was changed since it was written");
+      }
+      file_ = undone.get();
+      undone_ = std::move(undone);  // the one before it is not needed any more
+      temporary_ = std::move(temporary);
+    }
+  }
+  const GgufFile& file() const { return *file_; }
+  bool is_undone() const { return undone_ != nullptr; }
+
+ private:
+  std::unique_ptr<AtomicFile> temporary_;  // never committed
+  std::unique_ptr<GgufFile> undone_;
+  const GgufFile* file_;
+};
+
+void check_gguf_request(const WriteRequest& request) {
   if (request.engine != TargetEngine::kLlamaCpp) {
     throw Error("engine", "must be llama.cpp for a GGUF file: config.json is what is read there",
                 to_string(request.engine));
@@ -191,16 +226,31 @@ WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
     throw Error("target length", "must fit the 32 bits of context_length",
                 std::to_string(request.target_length));
   }
+}
+
+// Reads the new file as `show` does, and as the engine does.
+void check_written(const WriteRequest& request, const ModelConfig& declared,
+                   const ModelConfig& written, WriteReport& report) {
+  const WrittenScheme asked = {request.output, request.scheme, request.target_length};
+  ReadBack read = check_read_back(asked, declared, written);
+  report.largest_difference = read.largest_difference;
+  report.layers = std::move(read.layers);
+  std::ranges::move(
+      check_engine(asked, declared, written, ModelFormat::kGguf, TargetEngine::kLlamaCpp),
+      std::back_inserter(report.notes));
+}
+
+WriteReport write_gguf(const WriteRequest& request, const GgufFile& given) {
+  check_gguf_request(request);
+  const Start start(given, !parse_scheme(request.scheme).is_declared(), request.output);
+  const GgufFile& model = start.file();
   const ModelConfig declared = read_gguf_positions(model);
-  if (is_written(model) && !parse_scheme(request.scheme).is_declared()) {
-    throw Error(model.name(),
-                "must be a model as it was trained, not one that `ropewalk write` made", {},
-                "--undo gives the old one, whose trained length schemes count from");
-  }
   WriteReport report;
   report.output = request.output;
+  if (start.is_undone()) report.notes.push_back(kStartedUndone);
   const GgufForm form = gguf_form(declared, request.scheme);
   report.how = form.how;
+  if (!form.differs.empty()) report.notes.push_back(form.differs);
 
   const Source source(model, request.type, request.output);
   const GgufEdits edits = EditPlanner(source.file(), declared).plan(form, request.target_length);
@@ -212,8 +262,7 @@ WriteReport write_gguf(const WriteRequest& request, const GgufFile& model) {
   file.flush();
 
   const GgufFile written = GgufFile::open(file.temporary_path());
-  report.largest_difference = check_read_back(request.output, declared, request.scheme,
-                                              read_gguf_positions(written), request.target_length);
+  check_written(request, declared, read_gguf_positions(written), report);
   compare_files(model, written, same_data, report);
   prove_undo(written, source_sha256);
   if (!same_data) {

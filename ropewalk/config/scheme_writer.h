@@ -35,6 +35,7 @@ struct WriteReport {
   std::vector<KeyChange> keys;       // in the file's order, new ones last
   std::vector<std::string> added;    // tensors
   std::vector<std::string> removed;  // tensors
+  std::vector<std::string> layers;   // which layers got the scheme, where they are not alike
   std::vector<std::string> notes;    // what the reader should know
 
   // SHA-256 over the bytes of all tensors that both files have, in file order: before the write,
@@ -43,7 +44,7 @@ struct WriteReport {
   std::string data_before;
   std::string data_after;
 
-  // SHA-256 of whole files. Of an undo, `restored` is what the undo record promised: equal to
+  // SHA-256 of whole files; `original` of the one that the write started from. Of an undo, `restored` is what the undo record promised: equal to
   // `written`, or the undo would have failed.
   std::string original;
   std::string written;
@@ -54,8 +55,10 @@ struct WriteReport {
   double largest_difference = 0;
 };
 
-// Writes `output` whole or not at all; the model file is never modified. What was written is read
-// back and compared with the scheme before it gets its name.
+// Writes `output` whole or not at all; the model file is never modified. A scheme counts from the
+// model as it was trained: of a file that was written before, from what its undo gives. What was
+// written is read back and compared with the scheme before it gets its name, and so is what the
+// engine makes of it.
 // Throws Error naming what the engine would not load or would misread, and where files fail.
 WriteReport write_model(const WriteRequest& request);
 

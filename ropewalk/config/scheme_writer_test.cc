@@ -137,10 +137,20 @@ TEST_F(SchemeWriter, RefusesByNameAndLeavesNothing) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
 }
 
-TEST_F(SchemeWriter, DoesNotWriteOnWhatItWrote) {
-  write(gguf(), "linear,factor=8", 32768);
-  EXPECT_THAT(refusal({.model = out(), .scheme = "linear,factor=2", .output = out("more.gguf")}),
-              HasSubstr("--undo"));
+TEST_F(SchemeWriter, WritesAgainFromTheModelAsItWasTrained) {
+  const std::string model = gguf();
+  write(model, "linear,factor=2", 8192);
+  const std::string direct = read_file(out());
+  write(model, "ntk_by_parts,factor=8", 32768);
+  const WriteReport again = write_model({.model = out(),
+                                         .scheme = "linear,factor=2",
+                                         .target_length = 8192,
+                                         .output = out("more.gguf")});
+  EXPECT_THAT(again.notes, Contains(HasSubstr("had been written before")));
+  EXPECT_EQ(again.original, sha256_hex(as_bytes(read_file(model))));
+  EXPECT_EQ(read_file(out("more.gguf")), direct);
+  undo(out("more.gguf"));
+  EXPECT_EQ(read_file(out("undone")), read_file(model));
 }
 
 // ---- config.json
@@ -196,8 +206,17 @@ TEST_F(ConfigWriter, WritesTheFormThatTheFileHas) {
       "linear,factor=8");
   EXPECT_EQ(
       written["rope_parameters"],
-      (nlohmann::ordered_json{{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 10000.0}}));
+      (nlohmann::ordered_json{{"rope_type", "linear"}, {"rope_theta", 10000.0}, {"factor", 8.0}}));
   EXPECT_FALSE(written.contains("rope_scaling"));
+}
+
+TEST_F(ConfigWriter, WritesAgainFromTheModelAsItWasTrained) {
+  const std::string model = config();
+  const auto direct = write_config(model, "linear,factor=8");
+  write_config(model, "yarn,factor=8");
+  const auto again = write_config(out("new/config.json"), "linear,factor=8");
+  EXPECT_EQ(again, direct);
+  EXPECT_THAT(report_.notes, Contains(HasSubstr("had been written before")));
 }
 
 TEST_F(ConfigWriter, RefusesByName) {

@@ -5,9 +5,20 @@
 #include <optional>
 #include <vector>
 
+#include "ropewalk/config/model_config.h"
 #include "ropewalk/math/rotary.h"
 
 namespace ropewalk {
+
+// Whether layers have no window of their own.
+bool sees_everything(const LayerGroup& group);
+
+// The layers that a scheme is written for: the first rotary ones that see everything, or the first
+// rotary ones where all have a window. Throws Error where no layers are rotated.
+const LayerGroup& leading_group(const ModelConfig& config);
+
+// What stands for the divisor of a pair that does not turn; as in converted Gemma 4 files.
+inline constexpr double kNeverTurns = 1e30;
 
 // Equal but for what formulas written differently differ by, far below float32.
 bool same_frequencies(const Spectrum& a, const Spectrum& b);
@@ -22,6 +33,9 @@ std::optional<double> common_factor(const Rotary& declared, const Spectrum& want
 // By how much each pair turns slower than the model's plain one: infinite where it does not turn.
 // (n_pairs)
 std::vector<double> frequency_divisors(const Rotary& declared, const Spectrum& wanted);
+
+// The same as files hold them: kNeverTurns in place of infinity.
+std::vector<double> stored_divisors(const Rotary& declared, const Spectrum& wanted);
 
 }  // namespace ropewalk
 

@@ -5,12 +5,18 @@
 #include <utility>
 
 namespace ropewalk {
+namespace {
+
+// Turns per token of a pair that stands still: GGUF files say it as a divisor of 1e30.
+constexpr double kStill = 1e-24;
+
+}  // namespace
 
 Spectrum spectrum_with_base(const Rotary& declared, DoubleDouble base) {
   Spectrum spectrum = rope_spectrum(base, declared.source.frequency_dim, declared.layout.n_pairs());
   const Spectrum own = declared.spectrum.at(1);
   for (size_t pair = 0; pair < own.turns_per_token.size(); ++pair) {
-    if (own.turns_per_token[pair] == 0.0) spectrum.turns_per_token[pair] = 0.0;
+    if (own.turns_per_token[pair] < kStill) spectrum.turns_per_token[pair] = 0.0;
   }
   spectrum.axis = own.axis;
   return spectrum;

@@ -12,8 +12,8 @@
 namespace ropewalk {
 
 // The model's pairs under `base`, unscaled: plain RoPE where `base` is source.base. Pairs that the
-// model leaves unturned (proportional RoPE) stay so, and so does the axis of each. Amplitude and
-// logit multiplier are 1.
+// model leaves unturned (proportional RoPE; slower than a turn in 1e24 tokens) stay so, and so does
+// the axis of each. Amplitude and logit multiplier are 1.
 Spectrum spectrum_with_base(const Rotary& declared, DoubleDouble base);
 Spectrum plain_spectrum(const Rotary& declared);
 
