@@ -42,17 +42,26 @@ const std::map<std::string, std::vector<std::string>>& telling_keys() {
 }
 
 // Keys that a block of one type has and one of another may misread.
-constexpr std::array<const char*, 20> kScalingKeys = {
-    "factor",          "original_max_position_embeddings",
-    "beta_fast",       "beta_slow",
-    "attention_factor", "attn_factor",
-    "extrapolation_factor", "apply_yarn_scaling",
-    "truncate",        "mscale",
-    "mscale_all_dim",  "low_freq_factor",
-    "high_freq_factor", "long_factor",
-    "short_factor",    "long_mscale",
-    "short_mscale",    "alpha",
-    "mixed_b",         "max_trained_positions"};
+constexpr std::array<const char*, 20> kScalingKeys = {"factor",
+                                                      "original_max_position_embeddings",
+                                                      "beta_fast",
+                                                      "beta_slow",
+                                                      "attention_factor",
+                                                      "attn_factor",
+                                                      "extrapolation_factor",
+                                                      "apply_yarn_scaling",
+                                                      "truncate",
+                                                      "mscale",
+                                                      "mscale_all_dim",
+                                                      "low_freq_factor",
+                                                      "high_freq_factor",
+                                                      "long_factor",
+                                                      "short_factor",
+                                                      "long_mscale",
+                                                      "short_mscale",
+                                                      "alpha",
+                                                      "mixed_b",
+                                                      "max_trained_positions"};
 
 bool has_value(const Json& object, const std::string& key) {
   const auto found = object.find(key);
@@ -155,8 +164,8 @@ class Editor {
   const HfForm& form_;
   const int64_t target_length_;
   const HfFamily* family_ = nullptr;
-  Json* model_ = nullptr;        // the object of the text model
-  std::vector<Json*> blocks_;    // those that speak of the leading layers
+  Json* model_ = nullptr;      // the object of the text model
+  std::vector<Json*> blocks_;  // those that speak of the leading layers
   bool nested_ = false;
 };
 
@@ -316,13 +325,11 @@ void Editor::set_base(double base) {
                 "rope_theta " + std::to_string(base));
   }
   if (family_->base_rule == HfFamily::Base::kFixed) {
-    throw Error(place_,
-                "must keep its base: no key of model_type " + std::string(family_->name) +
-                    " changes it");
+    throw Error(place_, "must keep its base: no key of model_type " + std::string(family_->name) +
+                            " changes it");
   }
-  Json* const own = from != nullptr && from->provenance == Provenance::kFile
-                        ? find_path(from->from)
-                        : nullptr;
+  Json* const own =
+      from != nullptr && from->provenance == Provenance::kFile ? find_path(from->from) : nullptr;
   if (own != nullptr) *own = base;
   if (nested_) {
     if (own == nullptr || blocks_.front()->contains(kBase) || model_->contains(kBase)) {

@@ -34,7 +34,8 @@ std::string list(int64_t n_pairs, const std::string& divisor) {
 
 Json numbers(size_t n_pairs, double first) {
   std::vector<double> values(n_pairs);
-  for (size_t pair = 0; pair < n_pairs; ++pair) values[pair] = first + static_cast<double>(pair) / 7;
+  for (size_t pair = 0; pair < n_pairs; ++pair)
+    values[pair] = first + static_cast<double>(pair) / 7;
   return values;
 }
 
@@ -108,32 +109,31 @@ struct Block {
 
 // As they stand in published files: what goes without saying is not said.
 std::vector<Block> blocks(size_t n_pairs) {
-  return {
-      {"linear", {{"rope_type", "linear"}, {"factor", 8.0}}},
-      {"dynamic", {{"rope_type", "dynamic"}, {"factor", 2.0}}, 4096},
-      {"yarn",
-       {{"rope_type", "yarn"}, {"factor", 8.0}, {"original_max_position_embeddings", 4096}}},
-      {"yarn of many keys",
-       {{"rope_type", "yarn"},
-        {"factor", 8.5},
-        {"original_max_position_embeddings", 4096},
-        {"beta_fast", 24.0},
-        {"beta_slow", 2.0},
-        {"truncate", false},
-        {"attention_factor", 1.25}}},
-      {"longrope",
-       {{"rope_type", "longrope"},
-        {"long_factor", numbers(n_pairs, 1.5)},
-        {"short_factor", numbers(n_pairs, 1)},
-        {"original_max_position_embeddings", 4096},
-        {"attention_factor", 1.19}}},
-      {"llama3",
-       {{"rope_type", "llama3"},
-        {"factor", 8.0},
-        {"low_freq_factor", 1.0},
-        {"high_freq_factor", 4.0},
-        {"original_max_position_embeddings", 4096}}},
-      {"proportional", {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}}, 4096}};
+  return {{"linear", {{"rope_type", "linear"}, {"factor", 8.0}}},
+          {"dynamic", {{"rope_type", "dynamic"}, {"factor", 2.0}}, 4096},
+          {"yarn",
+           {{"rope_type", "yarn"}, {"factor", 8.0}, {"original_max_position_embeddings", 4096}}},
+          {"yarn of many keys",
+           {{"rope_type", "yarn"},
+            {"factor", 8.5},
+            {"original_max_position_embeddings", 4096},
+            {"beta_fast", 24.0},
+            {"beta_slow", 2.0},
+            {"truncate", false},
+            {"attention_factor", 1.25}}},
+          {"longrope",
+           {{"rope_type", "longrope"},
+            {"long_factor", numbers(n_pairs, 1.5)},
+            {"short_factor", numbers(n_pairs, 1)},
+            {"original_max_position_embeddings", 4096},
+            {"attention_factor", 1.19}}},
+          {"llama3",
+           {{"rope_type", "llama3"},
+            {"factor", 8.0},
+            {"low_freq_factor", 1.0},
+            {"high_freq_factor", 4.0},
+            {"original_max_position_embeddings", 4096}}},
+          {"proportional", {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}}, 4096}};
 }
 
 // The three forms that a block can have.
@@ -156,8 +156,9 @@ Json nested_form(const Json& block, int64_t positions) {
   Json config = reports::gemma3("null");
   for (const char* key : {"rope_scaling", "rope_theta", "rope_local_base_freq"}) config.erase(key);
   config["max_position_embeddings"] = positions;
-  config["rope_parameters"] = {{"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}},
-                               {"full_attention", block.is_null() ? Json{{"rope_type", "default"}} : block}};
+  config["rope_parameters"] = {
+      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 1e4}}},
+      {"full_attention", block.is_null() ? Json{{"rope_type", "default"}} : block}};
   config["rope_parameters"]["full_attention"]["rope_theta"] = 1e6;
   return config;
 }
@@ -204,15 +205,16 @@ TEST_F(RoundTrip, CFG_13_APlainModelGetsTheSameBlock) {
 }
 
 TEST_F(RoundTrip, FilesOfManySpellingsStayAsTheyAre) {
-  Json phi = {{"model_type", "phi3"},
-              {"hidden_size", 3072},
-              {"num_attention_heads", 32},
-              {"num_hidden_layers", 2},
-              {"rope_theta", 10000.0},
-              {"max_position_embeddings", 131072},
-              {"original_max_position_embeddings", 4096},
-              {"rope_scaling",
-               {{"type", "su"}, {"long_factor", numbers(48, 1.5)}, {"short_factor", numbers(48, 1)}}}};
+  Json phi = {
+      {"model_type", "phi3"},
+      {"hidden_size", 3072},
+      {"num_attention_heads", 32},
+      {"num_hidden_layers", 2},
+      {"rope_theta", 10000.0},
+      {"max_position_embeddings", 131072},
+      {"original_max_position_embeddings", 4096},
+      {"rope_scaling",
+       {{"type", "su"}, {"long_factor", numbers(48, 1.5)}, {"short_factor", numbers(48, 1)}}}};
   Json said = reports::llama(128, 10000, 32768,
                              R"({"type": "yarn", "factor": 8, "beta_fast": 32, "mscale": null,
                                  "original_max_position_embeddings": 4096, "finetuned": true})");
@@ -241,15 +243,17 @@ TEST_F(RoundTrip, KeysOfOthersAndTheirSpellingStay) {
   const std::string text =
       "{\"model_type\": \"llama\",\t\"head_dim\": 128, \"num_hidden_layers\": 2,\n"
       "   \"eps\": 1E-5, \"rope_theta\": 1e4, \"max_position_embeddings\": 4096,\n"
-      "   \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.50, \"mine\": 1.0e0}, \"z\": [1.50]}\n";
+      "   \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.50, \"mine\": 1.0e0}, \"z\": "
+      "[1.50]}\n";
   folder_.write("config.json", text);
   write_model({.model = path("config.json"),
                .scheme = "llama3,factor=8,low=1,high=4",
                .engine = TargetEngine::kTransformers,
                .output = path("new.json")});
   const std::string written = read_file(path("new.json"));
-  for (const char* kept : {"\"model_type\": \"llama\",\t\"head_dim\"", "\"eps\": 1E-5, \"rope_theta\": 1e4",
-                           "\"type\": \"llama3\", \"factor\": 8.0, \"mine\": 1.0e0", "\"z\": [1.50]"}) {
+  for (const char* kept :
+       {"\"model_type\": \"llama\",\t\"head_dim\"", "\"eps\": 1E-5, \"rope_theta\": 1e4",
+        "\"type\": \"llama3\", \"factor\": 8.0, \"mine\": 1.0e0", "\"z\": [1.50]"}) {
     EXPECT_THAT(written, HasSubstr(kept));
   }
 }
@@ -258,14 +262,15 @@ TEST_F(RoundTrip, KeysOfOthersAndTheirSpellingStay) {
 
 TEST_F(RoundTrip, WhatHasNoKeysIsListsWhereTheyAreExact) {
   const Json config = reports::llama(128, 10000, 4096);
-  for (const std::string name : {"ntk_fixed", "part_ntk", "ntk_by_parts", "p_rope", "hope",
-                                 "cope_clip"}) {
+  for (const std::string name :
+       {"ntk_fixed", "part_ntk", "ntk_by_parts", "p_rope", "hope", "cope_clip"}) {
     const SchemeInfo& info = *find_scheme(name);
     const std::string text =
         info.candidates != nullptr ? info.candidates(4096, 32768).front() : info.example(64);
     const Json written = write_config(config, text, 32768);
     EXPECT_EQ(written["rope_scaling"]["rope_type"], "longrope") << text;
-    EXPECT_EQ(written["rope_scaling"]["long_factor"], written["rope_scaling"]["short_factor"]) << text;
+    EXPECT_EQ(written["rope_scaling"]["long_factor"], written["rope_scaling"]["short_factor"])
+        << text;
     EXPECT_LT(report_.largest_difference, 1e-14) << text;
   }
   const Json ntk = write_config(config, "ntk_mixed,factor=4", 0, TargetEngine::kVllm);
@@ -313,12 +318,12 @@ TEST_F(RoundTrip, StepsOfMinistral) {
                        {"num_hidden_layers", 2},
                        {"max_position_embeddings", 16384},
                        {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 1e6}}}};
-  const Json written = write_config(config, "yarn,factor=4+step_temperature,scale=0.1,length=16384",
-                                    65536);
+  const Json written =
+      write_config(config, "yarn,factor=4+step_temperature,scale=0.1,length=16384", 65536);
   EXPECT_EQ(written["rope_parameters"]["llama_4_scaling_beta"], 0.1);
-  EXPECT_THAT(refusal_of_config(reports::llama(128, 1e4, 4096),
-                                "step_temperature,scale=0.1,length=4096"),
-              HasSubstr("no key for a multiplier"));
+  EXPECT_THAT(
+      refusal_of_config(reports::llama(128, 1e4, 4096), "step_temperature,scale=0.1,length=4096"),
+      HasSubstr("no key for a multiplier"));
 
   const ModelConfig gguf =
       write_gguf(plain_gguf("mistral3"), "yarn,factor=4+step_temperature,scale=0.1,length=4096");
@@ -395,7 +400,8 @@ TEST_F(RoundTrip, PairsThatStandStillStaySo) {
   GgufBuilder model = plain_gguf("llama");
   model.tensor("rope_freqs.weight", divisors);
   const ModelConfig linear = write_gguf(model, "linear,factor=4");
-  EXPECT_EQ(report_.how, "rope.scaling.type = linear, rope_freqs.weight for pairs that stand still");
+  EXPECT_EQ(report_.how,
+            "rope.scaling.type = linear, rope_freqs.weight for pairs that stand still");
   const std::vector<double> turning = spectrum_at(linear, 1).inv_freq();
   EXPECT_EQ(turning[0], 0.25);
   EXPECT_LT(turning[16], 1e-24);
@@ -454,11 +460,11 @@ TEST_F(RoundTrip, GGU_05_07_KeysOfTheArchitectureChangeTogether) {
     write_gguf(model, "yarn,factor=4", 1048576);
     std::vector<std::string> keys;
     for (const KeyChange& change : report_.keys) keys.push_back(change.key + " " + change.after);
-    EXPECT_THAT(keys, testing::UnorderedElementsAre(
-                          architecture + ".context_length 1048576",
-                          architecture + ".rope.scaling.type yarn",
-                          architecture + ".rope.scaling.factor 4",
-                          architecture + ".rope.scaling.original_context_length 262144"));
+    EXPECT_THAT(
+        keys, testing::UnorderedElementsAre(
+                  architecture + ".context_length 1048576",
+                  architecture + ".rope.scaling.type yarn", architecture + ".rope.scaling.factor 4",
+                  architecture + ".rope.scaling.original_context_length 262144"));
   }
 }
 

@@ -40,9 +40,15 @@ TEST(JsonEdit, EqualNumbersKeepTheirSpelling) {
 }
 
 TEST(JsonEdit, WhatIsNewComesLastLaidOutAsItsNeighbours) {
-  EXPECT_EQ(edited("{\n    \"a\": 1\n}", [](Json& json) { json["b"] = {{"c", 2}}; }),
+  EXPECT_EQ(edited("{\n    \"a\": 1\n}",
+                   [](Json& json) {
+                     json["b"] = {{"c", 2}};
+                   }),
             "{\n    \"a\": 1,\n    \"b\": {\n        \"c\": 2\n    }\n}");
-  EXPECT_EQ(edited("{\"a\": 1}", [](Json& json) { json["b"] = {{"c", 2}}; }),
+  EXPECT_EQ(edited("{\"a\": 1}",
+                   [](Json& json) {
+                     json["b"] = {{"c", 2}};
+                   }),
             "{\"a\": 1,\"b\": {\"c\":2}}");
   EXPECT_EQ(edited("{}", [](Json& json) { json["b"] = 1; }), "{\"b\": 1}");
 }
@@ -53,8 +59,7 @@ TEST(JsonEdit, ChangesInsideObjectsAndRemoves) {
                      json["x"].erase("p");
                      json["x"]["r"] = true;
                    }),
-            "{\"x\": { \"q\": 2e0, \"r\": true}, \"y\": null}"
-            );
+            "{\"x\": { \"q\": 2e0, \"r\": true}, \"y\": null}");
   EXPECT_EQ(edited("{\"x\": 1}", [](Json& json) { json.erase("x"); }), "{}");
   EXPECT_EQ(edited("{\"x\": {\"p\": 1}, \"y\": 2}", [](Json& json) { json["x"] = nullptr; }),
             "{\"x\": null, \"y\": 2}");
