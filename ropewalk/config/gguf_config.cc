@@ -309,6 +309,9 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
   require(file, prefix + "attention.layer_norm_rms_epsilon",
           file.metadata().contains(prefix + "attention.layer_norm_rms_epsilon"));
   require(file, "token_embd.weight", file.find_tensor("token_embd.weight") != nullptr);
+  if (!file.has_data()) {
+    throw Error(file.name(), "must hold the data of its tensors: it ends before they do");
+  }
 
   const std::string experts = prefix + "expert_count";
   if (file.metadata().find_u64(experts).value_or(0) != 0) {

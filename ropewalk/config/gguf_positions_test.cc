@@ -466,6 +466,14 @@ GgufFile header(const std::string& bytes) {
   return GgufFile::parse(as_bytes(bytes), "remote.gguf", GgufData::kOptional);
 }
 
+TEST(GgufFiles, AHeaderDoesNotRun) {
+  std::string bytes = read_file(fixture("tiny_llama.gguf"));
+  bytes.resize(bytes.size() - 1);
+  EXPECT_EQ(read_gguf_positions(header(bytes)).shape.n_layers, 2);
+  EXPECT_THAT(message_of([&] { read_gguf_config(header(bytes)); }),
+              HasSubstr("ends before they do"));
+}
+
 // The first bytes of a file, as one fetches them.
 TEST(GgufFiles, AHeaderIsEnoughForWhatItTells) {
   std::string bytes = plain_gguf().tensor("rope_freqs.weight", std::vector<float>(64, 2.0F)).file();
