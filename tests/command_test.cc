@@ -318,6 +318,18 @@ TEST_F(Command, MapPrintsATableAtAnyLength) {
   EXPECT_EQ(run({"map", "leaky,window=256,divisor=8", "--n", "1099511627776"}).status, 0);
 }
 
+// SCH-02: what a window and a group give.
+TEST_F(Command, MapSaysHowLongATextFits) {
+  const auto reach = [this](const std::string& scheme, const std::string& tokens) {
+    return run({"map", scheme, "--n", tokens, "--trained-length", "4096"}).out;
+  };
+  const std::string grouped = "self_extend,window=1024,group=4";
+  EXPECT_THAT(reach(grouped, "13312"), HasSubstr("farthest distance among 13312 tokens: 4095\n"));
+  EXPECT_THAT(reach(grouped, "13313"), HasSubstr("for up to 13312 tokens"));
+  EXPECT_THAT(reach("dca", "100000"), HasSubstr("farthest distance among 100000 tokens: 4095\n"));
+  EXPECT_THAT(reach("jet_long,window=256", "30000"), HasSubstr("tokens: 3749\n"));
+}
+
 TEST_F(Command, MapSaysWhatIsWrong) {
   EXPECT_THAT(complaint({"map"}), HasSubstr("SCHEME"));
   EXPECT_THAT(complaint({"map", "cap,window=-1"}), HasSubstr("window"));

@@ -27,6 +27,13 @@ constexpr Case kCases[] = {
     {"dynamic_ntk_all", "dynamic_ntk,block=all"},
     {"stale_dynamic_ntk", "stale_dynamic_ntk"},
     {"longrope", "longrope,long=1:2:3:4,short=1:1:1:2"},
+    {"dca", "dca"},
+    {"dca_code", "dca_code"},
+    {"jet_long", "jet_long,window=20"},
+    {"jet_long_blocks", "jet_long,window=20,block=64"},
+    {"dpe", "dpe,window=30,groups=1:4"},
+    {"group_attention", "group_attention,group=4,window=32"},
+    {"lm_infinite", "lm_infinite,sinks=4,window=50"},
 };
 
 // Over the trained length of 128, where length-dependent schemes change.
