@@ -115,6 +115,17 @@ TEST_F(WriteCommand, UndoRestoresTheHash) {
   EXPECT_EQ(hash(model_), original);
 }
 
+TEST_F(WriteCommand, AWrittenFileIsWrittenAgainFromTheModel) {
+  write({model_, "--scheme", "yarn,factor=8", "--to", "4096"}, "direct.gguf");
+  write({model_, "--scheme", "ntk_by_parts,factor=4", "--to", "2048"}, "first.gguf");
+  const json again =
+      write({path("first.gguf"), "--scheme", "yarn,factor=8", "--to", "4096"}, "second.gguf");
+  EXPECT_THAT(again["notes"].dump(), HasSubstr("had been written before"));
+  EXPECT_EQ(hash(path("second.gguf")), hash(path("direct.gguf")));
+  write({path("second.gguf"), "--undo"}, "old.gguf");
+  EXPECT_EQ(hash(path("old.gguf")), hash(model_));
+}
+
 TEST_F(WriteCommand, ConvertsMatrices) {
   const json narrow = write({model_, "--type", "bf16", "--scheme", "linear,factor=2"}, "b.gguf");
   EXPECT_TRUE(narrow["data_sha256"]["before"].is_null());

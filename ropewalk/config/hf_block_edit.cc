@@ -246,8 +246,9 @@ void Editor::edit_blocks() {
     return;
   }
   for (Json* const block : blocks_) rebuild(*block);
-  // Plain RoPE needs no block of the old form that says nothing else.
-  if (!form_.block.is_null() || !is_filled(*model_, kLegacy)) return;
+  // Plain RoPE needs no block of the old form that says nothing else, but where the model type
+  // would take its own in its place.
+  if (!form_.block.is_null() || !is_filled(*model_, kLegacy) || !family_->block.empty()) return;
   Json& legacy = (*model_)[kLegacy];
   const auto items = legacy.items();
   const bool only_type = std::all_of(items.begin(), items.end(), [](const auto& item) {
@@ -319,6 +320,10 @@ void Editor::edit_top_original() {
 // ---- single keys
 
 void Editor::set_base(double base) {
+  if (family_->base_rule == HfFamily::Base::kRatio) {
+    (*model_)[std::string(family_->base_keys)] = base / family_->base;
+    return;
+  }
   const DeclaredField* const from = field("base");
   if (from != nullptr && from->provenance == Provenance::kDerived) {
     throw Error(place_, "must keep its base, which is " + from->from,

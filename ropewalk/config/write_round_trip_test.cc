@@ -385,6 +385,32 @@ TEST_F(RoundTrip, Gemma2HasOneScalingForAllLayers) {
                                           "full_attention (layers 1, 3): the scheme"));
 }
 
+// Without a block the model type would take its own yarn.
+TEST_F(RoundTrip, PlainRopeOfGptOssIsSaid) {
+  const Json config = {{"model_type", "gpt_oss"},
+                       {"num_hidden_layers", 4},
+                       {"max_position_embeddings", 131072},
+                       {"rope_theta", 150000}};
+  for (const Json& block : {Json(), Json{{"rope_type", "linear"}, {"factor", 4}}}) {
+    Json model = config;
+    if (!block.is_null()) model["rope_scaling"] = block;
+    const Json written = write_config(model, "rope");
+    const char* const key = block.is_null() ? "rope_parameters" : "rope_scaling";
+    EXPECT_EQ(written[key], (Json{{"rope_type", "default"}}));
+  }
+}
+
+TEST_F(RoundTrip, TheBaseOfChatGlmIsARatio) {
+  const Json config = {{"model_type", "chatglm"},
+                       {"kv_channels", 128},
+                       {"num_layers", 2},
+                       {"seq_length", 8192},
+                       {"rope_ratio", 50}};
+  const Json written = write_config(config, "base,factor=2");
+  EXPECT_EQ(written["rope_ratio"], 100);
+  EXPECT_FALSE(written.contains("rope_theta"));
+}
+
 TEST_F(RoundTrip, NestedBlocksKeepTheOthers) {
   const Json config = nested_form(nullptr, 4096);
   const Json written = write_config(config, "ntk,factor=3");
