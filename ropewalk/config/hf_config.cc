@@ -68,7 +68,7 @@ class Reader {
 void Reader::read_unrotated(const HfMechanisms& found) {
   config_.usable_length = found.usable_length;
   config_.usable_reason = found.usable_reason;
-  if (found.mechanisms.empty()) {
+  if (config_.mechanisms.empty()) {
     config_.usable_reason = "nothing tells positions apart but the model's causal order";
   }
 }

@@ -269,17 +269,13 @@ void LayersReader::note_no_window(const std::string& flag, const std::string& fi
   const std::string window(family_.window_key);
   top_.mark(window);
   if (!top_.has_value(flag) && !top_.has_value(window) && !top_.has_value(first)) return;
-  std::string unused;
-  for (const std::string& key : {window, first}) {
-    if (!top_.has_value(key)) continue;
-    unused += (unused.empty() ? ": " : ", ") + key + " " + top_.spelled(key);
-  }
   const bool off = top_.has_value(flag) && !*top_.flag(flag);
   const std::string why = off                    ? flag + " is false"
                           : top_.has_value(flag) ? window + " is null"
                                                  : flag + " is absent";
-  reading_.notes.field("window", "none", off ? Provenance::kFile : Provenance::kFamilyDefault,
-                       why + (unused.empty() ? "" : unused + " not used"));
+  reading_.notes.field("window", "none", off ? Provenance::kFile : Provenance::kFamilyDefault, why);
+  for (const std::string& key : {window, first}) reading_.notes.unused(top_, key, why);
+  if (!off) reading_.notes.unused(top_, flag, why);
 }
 
 void LayersReader::from_layer() {
@@ -338,9 +334,16 @@ void LayersReader::read_nope() {
       if (some_slide && layer.type == kFull) layer.rotates = false;
     }
   } else if (family_.nope == Nope::kList) {
-    const Json* const list = top_.list("no_rope_layers");
-    top_.mark("no_rope_layer_interval");
-    list != nullptr && !list->empty() ? nope_from_list(*list) : nope_by_interval();
+    const std::string key = "no_rope_layers";
+    const Json* const list = top_.list(key);
+    const std::string interval = "no_rope_layer_interval";
+    if (list != nullptr && !list->empty()) {
+      reading_.notes.unused(top_, interval, key + " says which layers are rotated");
+      nope_from_list(*list);
+    } else {
+      top_.mark(interval);
+      nope_by_interval();
+    }
     if (family_.layers == Layers::kChunks && !top_.has_value("layer_types")) make_chunks();
   }
 }

@@ -33,6 +33,13 @@ void HfNotes::add(Finding finding) {
   if (!known) findings.push_back(std::move(finding));
 }
 
+void HfNotes::unused(JsonFields& from, const std::string& key, const std::string& why) {
+  from.mark(key);
+  if (!from.has_value(key)) return;
+  const std::string name = from.name(key);
+  info(name, name + " = " + from.spelled(key) + " is not used: " + why);
+}
+
 std::vector<std::string> spellings(std::string_view keys) {
   std::vector<std::string> list;
   while (!keys.empty()) {

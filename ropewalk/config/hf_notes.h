@@ -29,6 +29,10 @@ struct HfNotes {
             FaultKind kind = FaultKind::kUnspecified);
   void warn(const std::string& key, const std::string& text, FaultKind kind);
   void add(Finding finding);
+
+  // Marks a key that counts for nothing here, and says so where it has a value.
+  //   why  "layer_types says which layers they are"
+  void unused(JsonFields& from, const std::string& key, const std::string& why);
 };
 
 // Most positions that a file declares, before any scaling is looked at.

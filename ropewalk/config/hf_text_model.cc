@@ -68,6 +68,10 @@ void HfTextModel::note_outside(HfNotes& notes) {
   if (outside_->has_value("model_type")) {
     notes.field_of_key("wrapper", *outside_, "model_type");
   }
+  const std::string type = "model_type";
+  if (fields_->has_value(type) && find_hf_family(*fields_->text(type)) == nullptr) {
+    notes.unused(*fields_, type, "it is not known, and the wrapper's is");
+  }
   for (const char* const key : kTowers) {
     if (!outside_->has_value(key)) continue;
     outside_->mark(key);

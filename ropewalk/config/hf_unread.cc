@@ -9,32 +9,6 @@
 namespace ropewalk {
 namespace {
 
-// Whether a key that nobody read may have meant to say something of positions: by the words that
-// it is made of, or by what it holds somewhere.
-bool is_position_key(const std::string& key) {
-  constexpr std::array<std::string_view, 14> kWords = {
-      "rope", "rotary", "position", "sliding", "window", "alibi", "ntk",
-      "logn", "yarn",   "theta",    "swa",     "seqlen", "nope",  "mrope"};
-  constexpr std::array<std::string_view, 8> kParts = {
-      "layer_types", "seq_len",         "max_seq",     "attention_chunk",
-      "dual_chunk",  "compress_ratios", "kv_channels", "model_max_length"};
-  constexpr std::array<std::string_view, 3> kWhole = {"head_dim", "attention_head_dim",
-                                                      "global_head_dim"};
-  if (std::ranges::find(kWhole, key) != kWhole.end()) return true;
-  for (const std::string_view part : kParts) {
-    if (key.find(part) != key.npos) return true;
-  }
-  for (size_t start = 0; start < key.size();) {
-    const size_t end = std::min(key.find('_', start), key.size());
-    const std::string_view word = std::string_view(key).substr(start, end - start);
-    for (const std::string_view hint : kWords) {
-      if (word.starts_with(hint)) return true;
-    }
-    start = end + 1;
-  }
-  return false;
-}
-
 // Keys that some family reads, by the names that files have.
 const std::vector<std::string>& known_keys() {
   static const std::vector<std::string> kKeys = {"rope_scaling",
@@ -60,6 +34,30 @@ const std::vector<std::string>& known_keys() {
 }
 
 }  // namespace
+
+bool is_position_key(const std::string& key) {
+  constexpr std::array<std::string_view, 14> kWords = {
+      "rope", "rotary", "position", "sliding", "window", "alibi", "ntk",
+      "logn", "yarn",   "theta",    "swa",     "seqlen", "nope",  "mrope"};
+  constexpr std::array<std::string_view, 8> kParts = {
+      "layer_types", "seq_len",         "max_seq",     "attention_chunk",
+      "dual_chunk",  "compress_ratios", "kv_channels", "model_max_length"};
+  constexpr std::array<std::string_view, 3> kWhole = {"head_dim", "attention_head_dim",
+                                                      "global_head_dim"};
+  if (std::ranges::find(kWhole, key) != kWhole.end()) return true;
+  for (const std::string_view part : kParts) {
+    if (key.find(part) != key.npos) return true;
+  }
+  for (size_t start = 0; start < key.size();) {
+    const size_t end = std::min(key.find('_', start), key.size());
+    const std::string_view word = std::string_view(key).substr(start, end - start);
+    for (const std::string_view hint : kWords) {
+      if (word.starts_with(hint)) return true;
+    }
+    start = end + 1;
+  }
+  return false;
+}
 
 void note_unread_keys(const JsonFields& fields, HfNotes& notes) {
   const std::vector<std::string>& known = known_keys();
