@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/check_command.h"
+#include "cli/compare_command.h"
 #include "cli/curve_command.h"
 #include "cli/exit_status.h"
 #include "cli/extend_command.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", ROPEWALK_VERSION);
   ropewalk::add_show_command(app);
   ropewalk::add_check_command(app);
+  ropewalk::add_compare_command(app);
   ropewalk::add_losses_command(app);
   ropewalk::add_curve_command(app);
   ropewalk::add_extend_command(app);

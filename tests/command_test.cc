@@ -224,6 +224,12 @@ TEST_F(Command, FilesThatAreNoModelAreNamed) {
   for (const std::string command : {"losses", "generate", "check", "show"}) {
     const auto say = [&](const std::string& model) {
       std::vector<std::string> words = {command, model};
+      if (command == "check") {  // a fault is what it is asked for
+        const Result result = run(words);
+        EXPECT_EQ(result.status, 1) << result.err;
+        EXPECT_THAT(result.err, IsEmpty());
+        return result.out;
+      }
       if (command == "losses") words.insert(words.end(), {"--ids", ids});
       if (command == "generate") words.insert(words.end(), {"-p", "a"});
       return complaint(words);
@@ -358,7 +364,7 @@ TEST_F(Command, CheckNamesTheTensorThatHoldsNoNumber) {
   std::memcpy(bytes.data() + info->offset + 4 * sizeof(float), &wrong, sizeof(wrong));
   const Result result = run({"check", file("damaged.gguf", bytes)});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err,
+  EXPECT_THAT(result.out,
               AllOf(HasSubstr("blk.1.ffn_norm.weight"), HasSubstr("nan"), HasSubstr("column 4")));
 }
 
@@ -366,8 +372,9 @@ TEST_F(Command, CheckCallsWeightsThatKnowNothingByName) {
   const std::string text = file("text", "the heat is on the other side of the island");
   const Result result = run({"check", tiny_, "--text", text});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("do not fit this architecture"));
-  EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).err, HasSubstr("at least two"));
+  EXPECT_THAT(result.out, HasSubstr("do not fit this architecture"));
+  EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).out,
+              HasSubstr("/empty: must give at least two tokens"));
 }
 
 TEST_F(Command, CheckTellsTheRightModelFromItsBrokenTwin) {
@@ -385,7 +392,7 @@ TEST_F(Command, CheckTellsTheRightModelFromItsBrokenTwin) {
       run({"check", (*shared / "models" / "broken" / "stories260K-transposed.gguf").string(),
            "--text", text});
   EXPECT_EQ(broken.status, 1);
-  EXPECT_THAT(broken.err, HasSubstr("the weights do not fit this architecture"));
+  EXPECT_THAT(broken.out, HasSubstr("the weights do not fit this architecture"));
 }
 
 // ---- show
@@ -397,11 +404,13 @@ TEST_F(Command, ShowDescribesEveryForm) {
     const json shown = run_json({"show", model, "--json"});
     EXPECT_EQ(shown["architecture"], "llama");
     EXPECT_EQ(shown["layers"], 2);
-    EXPECT_EQ(shown["scheme"], "rope");
     EXPECT_EQ(shown["runs"], true);
-    EXPECT_EQ(shown["rotary"]["trained_length"], 128);
-    EXPECT_EQ(shown["rotary"]["layout"]["order"], model == tiny_ ? "interleaved" : "half");
-    const json& pairs = shown["rotary"]["spectra"][0]["pairs"];
+    ASSERT_EQ(shown["groups"].size(), 1u);
+    EXPECT_EQ(shown["groups"][0]["scheme"], "rope");
+    const json& rotary = shown["groups"][0]["rotary"];
+    EXPECT_EQ(rotary["trained_length"], 128);
+    EXPECT_EQ(rotary["layout"]["order"], model == tiny_ ? "interleaved" : "half");
+    const json& pairs = rotary["spectra"][0]["pairs"];
     ASSERT_EQ(pairs.size(), 4u);
     EXPECT_NEAR(pairs[3]["inv_freq"].get<double>(), 0.001, 1e-12);
     EXPECT_THAT(run({"show", model}).out, HasSubstr("trained length L = 128"));
@@ -415,7 +424,7 @@ TEST_F(Command, HelpAndVersion) {
   EXPECT_THAT(run({"--version"}).out, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const Result help = run({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const std::string command : {"show", "check", "losses", "generate", "map"}) {
+  for (const std::string command : {"show", "check", "compare", "losses", "generate", "map"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
     const Result own = run({command, "--help"});
     EXPECT_EQ(own.status, 0);

@@ -121,6 +121,9 @@ std::string changed(std::string text, const std::string& name, const std::string
   return value.empty() ? text : text + "," + name + "=" + value;
 }
 
+// But for the digits that a file leaves out of a number that others compute.
+bool same_size(double a, double b) { return std::abs(a / b - 1) < 1e-9; }
+
 std::string amplitude_text(const std::optional<Rotary>& rotary) {
   return rotary ? "amplitude " + to_text(rotary->spectrum.at(1).amplitude) : "another amplitude";
 }
@@ -156,7 +159,8 @@ MaybeReading without_attention_factor(const Layers& layers, const std::string& w
   const ParsedPart* const yarn = index_yarn(layers);
   if (yarn == nullptr || layers.is_gguf() || !yarn->params.has("attention_factor")) return {};
   const std::optional<Rotary> rotary = layers.under(changed(yarn->text, "attention_factor", {}));
-  if (rotary && rotary->spectrum.at(1).amplitude == layers.rotary().spectrum.at(1).amplitude) {
+  if (rotary &&
+      same_size(rotary->spectrum.at(1).amplitude, layers.rotary().spectrum.at(1).amplitude)) {
     return {};
   }
   return Reading{"attention_factor " + to_text(number(*yarn, "attention_factor")),
@@ -167,21 +171,26 @@ MaybeReading attention_factor_llama_cpp(const Layers& layers) {
   return without_attention_factor(layers, "it computes its own from the factor");
 }
 
-// A multiplier of the usual amplitude, under vLLM's key, and no amplitude beside it.
-bool has_attn_factor(const Layers& layers) {
-  return layers.comes_from("attention_factor", "attn_factor") ||
-         (layers.field("attn_factor") != nullptr && layers.field("attention_factor") == nullptr);
+// The key of vLLM's own that the amplitude is from; empty where it is from attention_factor.
+std::string amplitude_key_of_vllm(const Layers& layers) {
+  if (layers.comes_from("attention_factor", "attn_factor")) return "attn_factor";
+  if (layers.field("attention_factor") != nullptr) return {};
+  for (const char* key : {"attn_factor", "apply_yarn_scaling"}) {
+    if (layers.field(key) != nullptr) return key;
+  }
+  return {};
 }
 
 MaybeReading attention_factor_vllm(const Layers& layers) {
-  if (has_attn_factor(layers)) return {};
+  if (!amplitude_key_of_vllm(layers).empty()) return {};
   return without_attention_factor(layers,
                                   "it reads the key attn_factor only, and multiplies by it");
 }
 
 MaybeReading attention_factor_transformers(const Layers& layers) {
-  if (!has_attn_factor(layers)) return {};
-  return without_attention_factor(layers, "it does not know the key attn_factor");
+  const std::string key = amplitude_key_of_vllm(layers);
+  if (key.empty()) return {};
+  return without_attention_factor(layers, "it does not know the key " + key);
 }
 
 MaybeReading yarn_ratio(const Layers& layers) {
@@ -460,7 +469,7 @@ MaybeReading gguf_scaling_unread(const Layers& layers) {
   const int64_t length = layers.trained() + 1;
   const Spectrum wanted = layers.rotary().spectrum.at(length);
   const Spectrum taken = plain->spectrum.at(length);
-  if (spectrum_gap(wanted, taken).same() && wanted.amplitude == taken.amplitude) return {};
+  if (spectrum_gap(wanted, taken).same() && same_size(wanted.amplitude, taken.amplitude)) return {};
   const std::string& scheme = layers.group().scheme;
   return Reading{scheme.empty() ? "frequencies of the file's own" : scheme.substr(0, 100),
                  "plain RoPE: of a GGUF file's positions it reads rope.freq_base and "
@@ -496,7 +505,7 @@ MaybeReading vllm_list_amplitude(const Layers& layers) {
   const double scale = longest / original;
   const double taken = scale <= 1 ? 1 : std::sqrt(1 + std::log(scale) / std::log(original));
   const double declared = number(*longrope, "amplitude");
-  if (std::abs(taken / declared - 1) < 1e-9) return {};
+  if (same_size(taken, declared)) return {};
   return Reading{"amplitude " + to_text(declared),
                  "amplitude " + to_text(taken) + ": it reads short_mscale and long_mscale only",
                  layers.under(changed(longrope->text, "amplitude", to_text(taken)))};
@@ -596,8 +605,8 @@ void add_view(const Row& row, const Layers& layers, size_t group, std::vector<En
   EngineView view{row.rule, group, std::move(reading->says), std::move(reading->takes), {}};
   if (reading->rotary) view.gap = widest_gap(layers, *reading->rotary);
   // A reading that comes to the same, as a ramp whose ends happen to be whole, is none.
-  if (view.gap && view.gap->spectrum.same() && view.gap->amplitude_ratio == 1 &&
-      view.gap->multiplier_ratio == 1) {
+  if (view.gap && view.gap->spectrum.same() && same_size(view.gap->amplitude_ratio, 1) &&
+      same_size(view.gap->multiplier_ratio, 1)) {
     return;
   }
   views.push_back(std::move(view));
@@ -643,6 +652,40 @@ std::vector<std::string> engine_views_of(const Error& fault) {
           "vllm: refuses two types that differ, unless they are su and longrope, or mrope and "
           "default",
           "transformers: rope_type wins, without a word"};
+}
+
+bool says_more(const EngineView& view, const Finding& finding) {
+  struct Subject {
+    int number;
+    std::string_view key;  // the last name of a finding's key
+  };
+  constexpr Subject kSubjects[] = {{1, "truncate"},
+                                   {2, "beta_fast"},
+                                   {3, "attention_factor"},
+                                   {3, "attn_factor"},
+                                   {4, "factor"},
+                                   {5, "rope_type"},
+                                   {5, "type"},
+                                   {5, "use_dynamic_ntk"},
+                                   {6, "long_factor"},
+                                   {7, "mscale_all_dim"},
+                                   {9, "mrope_section"},
+                                   {10, "alpha"},
+                                   {11, "original_max_position_embeddings"},
+                                   {12, "partial_rotary_factor"},
+                                   {13, "rope_type"},
+                                   {13, "type"},
+                                   {14, "factor"},
+                                   {16, "dual_chunk_attention_config"},
+                                   {17, "alibi"},
+                                   {19, "factor"},
+                                   {22, "attention_factor"},
+                                   {22, "short_mscale"}};
+  const std::string& key = finding.key;
+  const std::string last = key.substr(key.rfind('.') + 1);  // npos + 1 is 0
+  return std::ranges::any_of(kSubjects, [&](const Subject& subject) {
+    return subject.number == view.rule.number && subject.key == last;
+  });
 }
 
 std::string to_text(const EngineGap& gap) {

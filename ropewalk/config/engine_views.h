@@ -61,7 +61,11 @@ std::vector<EngineView> engine_views(const ModelConfig& config, ModelFormat form
 // nothing is known.
 std::vector<std::string> engine_views_of(const Error& fault);
 
-// "largest ratio 9.2 at pair 18, first pair 9; amplitude 1 instead of 1.42": one line.
+// Whether a view tells, with numbers, what a reader's remark is about, so that both need not be
+// printed.
+bool says_more(const EngineView& view, const Finding& finding);
+
+// "pairs from 9 on turn otherwise, by up to 9.2 times at pair 19": one line.
 std::string to_text(const EngineGap& gap);
 
 }  // namespace ropewalk

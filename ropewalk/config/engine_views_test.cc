@@ -111,7 +111,8 @@ TEST(EngineViews, Row2BetasAreNotLoaded) {
 }
 
 TEST(EngineViews, Row3AnExplicitAmplitude) {
-  const Model model("llama", "yarn,factor=64,attention_factor=1");
+  Model model("llama", "yarn,factor=64,attention_factor=1");
+  model.field("attention_factor", "1", "rope_scaling.attention_factor");
   const double usual = 1 + 0.1 * std::log(64);  // 1.4159
   for (const TargetEngine engine : {kLlamaCpp, kVllm}) {
     const EngineView view = model.view(3, engine);
@@ -121,9 +122,11 @@ TEST(EngineViews, Row3AnExplicitAmplitude) {
   }
   EXPECT_FALSE(model.has(3, kTransformers));
   // The same number said aloud makes no difference.
-  EXPECT_FALSE(Model("llama", "yarn,factor=64,attention_factor=" + to_text(usual)).has(3, kVllm));
+  Model same("llama", "yarn,factor=64,attention_factor=" + to_text(usual));
+  same.field("attention_factor", to_text(usual), "rope_scaling.attention_factor");
+  EXPECT_FALSE(same.has(3, kVllm));
   Model theirs("llama", "yarn,factor=64,attention_factor=1.5");
-  theirs.field("attention_factor", "1.5", "rope_scaling.attn_factor");
+  theirs.field("attn_factor", "1.06", "rope_scaling.attn_factor");
   EXPECT_FALSE(theirs.has(3, kVllm));
   EXPECT_TRUE(theirs.has(3, kTransformers));
 }

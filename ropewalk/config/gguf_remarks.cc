@@ -43,7 +43,10 @@ int64_t length_in_name(std::string_view name) {
     const auto is_digit = [&](size_t at) {
       return std::isdigit(static_cast<unsigned char>(name[at])) != 0;
     };
-    if (!is_digit(k) || (k > 0 && (is_digit(k - 1) || name[k - 1] == '.'))) continue;
+    // A number of its own: not the one of "Lc100K".
+    const bool inside =
+        k > 0 && (std::isalnum(static_cast<unsigned char>(name[k - 1])) != 0 || name[k - 1] == '.');
+    if (!is_digit(k) || inside) continue;
     size_t end = k;
     int64_t number = 0;
     while (end < name.size() && end < k + 4 && is_digit(end))

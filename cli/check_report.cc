@@ -1,0 +1,249 @@
+#include "cli/check_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/declared_file.h"
+#include "ropewalk/config/all_faults.h"
+#include "ropewalk/config/engine_views.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/formats/safetensors.h"
+#include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/windows.h"
+
+namespace ropewalk {
+namespace {
+
+// A model that has learnt nothing loses ln(vocabulary) per token; one whose weights fit does much
+// better on any text.
+constexpr double kLeastGain = 0.5;
+constexpr int64_t kWindow = 512;
+
+// Spread over the text: its first page alone may be a title and white space.
+constexpr size_t kWindows = 8;
+
+// The first value of a tensor that is no number, named.
+void refuse_infinite(const TensorSource& source, const TensorInfo& info) {
+  const uint64_t columns = row_length(info);
+  const uint64_t rows = row_count(info);
+  const uint64_t step = std::max<uint64_t>(1, (uint64_t{1} << 20) / std::max<uint64_t>(columns, 1));
+  std::vector<float> values;
+  for (uint64_t first = 0; first < rows; first += step) {
+    const uint64_t count = std::min(step, rows - first);
+    values.resize(count * columns);
+    source.read_rows(info, first, count, values);
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (std::isfinite(values[k])) continue;
+      throw Error(
+          info.name, "must hold finite numbers",
+          fmt::format("{} in row {}, column {}", values[k], first + k / columns, k % columns),
+          "the file is damaged: fetch or convert it anew");
+    }
+  }
+}
+
+class Checker {
+ public:
+  explicit Checker(const CheckOptions& options) : options_(options) {
+    report_.path = model_path(options.model.path);
+  }
+
+  CheckReport check() {
+    is_json_path(report_.path) ? check_json() : check_gguf();
+    if (tensors_ != nullptr) check_tensors();
+    if (report_.faults.empty() && report_.obstacle.empty() && tensors_ != nullptr) run_model();
+    return std::move(report_);
+  }
+
+ private:
+  void fault(const Error& error) {
+    report_.faults.push_back({.key = fault_key(error, report_.path),
+                              .kind = error.kind(),
+                              .rule = error.rule(),
+                              .value = error.value(),
+                              .mend = error.mend(),
+                              .engines = engine_views_of(error)});
+  }
+  // Runs `step`; its Error becomes a fault. Returns whether there was none.
+  bool attempt(const std::function<void()>& step) {
+    try {
+      step();
+      return true;
+    } catch (const Error& error) {
+      fault(error);
+      return false;
+    }
+  }
+
+  void check_json();
+  void check_gguf();
+  void refuse_cut(const GgufFile& file);
+  void take(AllFaults found);
+  void check_tensors();
+  void run_model();
+  void score(const Model& model);
+
+  const CheckOptions& options_;
+  CheckReport report_;
+  std::shared_ptr<const TensorSource> tensors_;
+};
+
+void Checker::check_json() {
+  nlohmann::ordered_json document;
+  if (!attempt([&] { document = load_json(report_.path); })) return;
+  report_.format = "config.json";
+  AllFaults found = find_hf_faults(document, report_.path);
+  if (found.config) attempt([&] { add_tokenizer_length(report_.path, *found.config); });
+  const bool reads = found.faults.empty();
+  take(std::move(found));
+  if (reads) {
+    try {
+      read_hf_config(document, report_.path);
+    } catch (const Error& error) {
+      report_.obstacle = fault_key(error, report_.path) + ": " + error.rule() +
+                         (error.value().empty() ? "" : ", got " + error.value());
+    }
+  }
+  const bool given_alone = is_json_path(options_.model.path);
+  const std::filesystem::path folder = std::filesystem::path(report_.path).parent_path();
+  const bool has_weights = std::filesystem::exists(folder / "model.safetensors") ||
+                           std::filesystem::exists(folder / "model.safetensors.index.json");
+  if (given_alone || !has_weights) {
+    report_.tensors.not_read = given_alone ? "a config.json was given, not its directory"
+                                           : "no model.safetensors beside config.json";
+    return;
+  }
+  attempt(
+      [&] { tensors_ = std::make_shared<Safetensors>(Safetensors::open(options_.model.path)); });
+}
+
+void Checker::check_gguf() {
+  std::shared_ptr<const GgufFile> file;
+  if (!attempt([&] {
+        file = std::make_shared<GgufFile>(GgufFile::open(report_.path, GgufData::kOptional));
+      })) {
+    return;
+  }
+  report_.format = "GGUF version " + std::to_string(file->version());
+  AllFaults found = find_gguf_faults(*file);
+  const bool reads = found.faults.empty();
+  take(std::move(found));
+  if (reads) {
+    try {
+      read_gguf_config(*file);
+    } catch (const Error& error) {
+      report_.obstacle = fault_key(error, report_.path) + ": " + error.rule() +
+                         (error.value().empty() ? "" : ", got " + error.value());
+    }
+  }
+  if (file->tensors().empty()) {
+    report_.tensors.not_read = "the file holds metadata only";
+  } else if (!file->has_data()) {
+    report_.tensors.n_tensors = file->tensors().size();
+    report_.tensors.not_read = "the file is a header alone";
+    if (file->bytes().size() > file->data_offset()) refuse_cut(*file);
+  } else {
+    tensors_ = std::move(file);
+  }
+}
+
+// Some tensors are there, so the others were meant to be.
+void Checker::refuse_cut(const GgufFile& file) {
+  report_.tensors.not_read = "the file is cut off";
+  fault(Error(report_.path, "must hold all its tensors",
+              std::to_string(file.bytes().size()) + " bytes",
+              "fetch it anew; of a header that was saved alone keep the first " +
+                  std::to_string(file.data_offset()) + " bytes"));
+}
+
+// Findings about what was taken out are no findings of the file.
+void Checker::take(AllFaults found) {
+  for (const Error& error : found.faults) fault(error);
+  if (!found.config) return;
+  const auto about_removed = [&](const std::string& text) {
+    return std::ranges::any_of(found.removed, [&](const std::string& key) {
+      return text.find(key.substr(key.rfind('.') + 1)) != std::string::npos;
+    });
+  };
+  report_.architecture = found.config->architecture;
+  for (Finding& finding : found.config->findings) {
+    if (about_removed(finding.key + " " + finding.text)) continue;
+    auto& list =
+        finding.severity == Finding::Severity::kWarning ? report_.warnings : report_.remarks;
+    list.push_back(std::move(finding));
+  }
+  const auto take_assumed = [&](std::vector<DeclaredField>& fields) {
+    for (DeclaredField& field : fields) {
+      if (field.provenance != Provenance::kAssumed || about_removed(field.from)) continue;
+      report_.assumed.push_back(std::move(field));
+    }
+  };
+  take_assumed(found.config->fields);
+  for (LayerGroup& group : found.config->groups) take_assumed(group.fields);
+}
+
+void Checker::check_tensors() {
+  TensorCheck& check = report_.tensors;
+  check.n_tensors = tensors_->tensors().size();
+  for (const TensorInfo& info : tensors_->tensors()) {
+    if (!is_decodable(info.type)) {
+      ++check.not_decodable[info.type_name];
+    } else if (attempt([&] { refuse_infinite(*tensors_, info); })) {
+      ++check.n_finite;
+    }
+  }
+}
+
+void Checker::run_model() {
+  tensors_.reset();
+  attempt([&] {
+    const Model model = options_.model.load();
+    report_.weights_in_place = true;
+    if (!options_.text.empty()) score(model);
+  });
+}
+
+void Checker::score(const Model& model) {
+  const Tokenizer& tokenizer = model.tokenizer();
+  const int64_t trained = trained_length(model.config());
+  const std::vector<Document> documents = {
+      {options_.text, tokenizer.encode(read_text(options_.text), {.add_special = false})}};
+  WindowSet set = cut_windows(documents, tokenizer.adds_bos() ? tokenizer.bos() : std::nullopt,
+                              trained > 1 ? std::min(kWindow, trained) : kWindow);
+  const Positions positions = make_positions(model.config(), {});
+  Tally all;
+  for (const Window& window : spread(std::move(set.windows), kWindows)) {
+    for (const double loss : model.losses(window.ids, positions)) all.add(loss);
+  }
+  const double ignorance = std::log(static_cast<double>(model.config().shape.vocabulary));
+  const double mean = all.sum / static_cast<double>(all.count);
+  report_.text = {.mean_loss = mean, .ignorance = ignorance, .tokens = all.count};
+  if (mean <= ignorance - kLeastGain) return;
+  throw Error(
+      "weights",
+      fmt::format("the weights do not fit this architecture: mean loss must be below {:.4f}",
+                  ignorance - kLeastGain),
+      fmt::format("{:.4f}", mean),
+      "matrices may be transposed, q and k rows permuted, or the tokenizer another model's");
+}
+
+}  // namespace
+
+int CheckReport::exit_status(bool strict) const {
+  const bool doubtful = !warnings.empty() || !assumed.empty();
+  return !faults.empty() || (strict && doubtful) ? 1 : 0;
+}
+
+CheckReport check_file(const CheckOptions& options) {
+  if (!options.text.empty()) read_text(options.text);  // before anything long is done
+  return Checker(options).check();
+}
+
+}  // namespace ropewalk

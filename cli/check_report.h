@@ -1,0 +1,72 @@
+// What `ropewalk check` finds in a file, worked out.
+#ifndef ROPEWALK_CLI_CHECK_REPORT_H_
+#define ROPEWALK_CLI_CHECK_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/model_config.h"
+
+namespace ropewalk {
+
+struct CheckOptions {
+  ModelOptions model;
+  std::string text;  // a file; empty: none
+  bool strict = false;
+  bool json = false;
+};
+
+struct CheckFault {
+  std::string key;  // or the tensor, or the file itself
+  FaultKind kind = FaultKind::kUnspecified;
+  std::string rule;
+  std::string value;
+  std::string mend;
+  std::vector<std::string> engines;  // what engines do all the same
+};
+
+struct TensorCheck {
+  size_t n_tensors = 0;
+  size_t n_finite = 0;                          // looked at, every value a number
+  std::map<std::string, size_t> not_decodable;  // by type: not looked at
+  std::string not_read;                         // why none was looked at; empty where they were
+};
+
+// Of weights that were packed to be run.
+struct TextCheck {
+  double mean_loss = 0;  // nats per token
+  double ignorance = 0;  // ln(vocabulary): what knowing nothing would cost
+  int64_t tokens = 0;
+};
+
+struct CheckReport {
+  std::string path;
+  std::string format;        // empty where it could not be told
+  std::string architecture;  // likewise
+  std::vector<CheckFault> faults;
+  std::vector<Finding> warnings;
+  std::vector<Finding> remarks;
+  std::vector<DeclaredField> assumed;
+  TensorCheck tensors;
+  std::string obstacle;           // why Ropewalk's engine does not run it; empty where it does
+  bool weights_in_place = false;  // all where the architecture expects them
+  std::optional<TextCheck> text;
+
+  // 0: clean; 1: faults, or under --strict warnings or assumed values.
+  int exit_status(bool strict) const;
+};
+
+// Never throws for what is wrong with the model; throws Error where the text cannot be read.
+CheckReport check_file(const CheckOptions& options);
+
+void print_check_text(const CheckReport& report, bool strict);
+void print_check_json(const CheckReport& report, bool strict);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CLI_CHECK_REPORT_H_

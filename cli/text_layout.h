@@ -1,0 +1,41 @@
+// Tables and paragraphs for a terminal: aligned, and no line over kLineWidth characters where words
+// can be parted.
+#ifndef ROPEWALK_CLI_TEXT_LAYOUT_H_
+#define ROPEWALK_CLI_TEXT_LAYOUT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ropewalk {
+
+inline constexpr size_t kLineWidth = 110;
+
+// The text in lines of at most kLineWidth characters, parted at spaces; the first behind `first`,
+// the others behind as many spaces as `hang` has. A word that is too long by itself stays whole.
+std::string paragraph(std::string_view text, std::string_view first, size_t hang);
+
+// Rows of cells; all columns but the last as wide as their widest cell (at most kWidestCell), the
+// last one wrapped beneath itself. Cells that are too wide for their column push the rest of the
+// row to a line of its own.
+class Table {
+ public:
+  static constexpr size_t kWidestCell = 44;
+
+  explicit Table(size_t indent = 2) : indent_(indent) {}
+
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  std::string text() const;
+
+ private:
+  size_t indent_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// The text, cut in the middle where it is longer than `most`.
+std::string shortened(const std::string& text, size_t most);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CLI_TEXT_LAYOUT_H_

@@ -1,0 +1,49 @@
+#include "cli/text_layout.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+namespace ropewalk {
+namespace {
+
+TEST(Paragraph, PartsAtSpacesAndHangs) {
+  const std::string words(59, 'a');
+  EXPECT_EQ(paragraph("one two", "- ", 2), "- one two\n");
+  EXPECT_EQ(paragraph(words + " " + words + " b", "- ", 2), "- " + words + "\n  " + words + " b\n");
+  EXPECT_EQ(paragraph(std::string(200, 'x'), "", 4), std::string(200, 'x') + "\n");
+  EXPECT_EQ(paragraph("", "name", 4), "name\n");
+}
+
+TEST(Paragraph, IsNeverWiderThanTheLine) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::string(static_cast<size_t>(1 + i * 7 % 13), 'w') + " ";
+  std::istringstream lines(paragraph(text, "  head  ", 8));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), kLineWidth);
+    EXPECT_NE(line.back(), ' ');
+  }
+}
+
+TEST(Table, AlignsAllColumnsButTheLast) {
+  Table table;
+  table.add({"a", "long name", "x"});
+  table.add({"bb", "n", "y"});
+  EXPECT_EQ(table.text(), "  a   long name  x\n  bb  n          y\n");
+}
+
+TEST(Table, ACellThatIsTooWideHasALineOfItsOwn) {
+  Table table(0);
+  const std::string wide(60, 'w');
+  table.add({"a", "b", "c"});
+  table.add({wide, "e", "f"});
+  EXPECT_EQ(table.text(), "a  b  c\n" + wide + "\n   e  f\n");
+}
+
+TEST(Shortened, KeepsBothEnds) {
+  EXPECT_EQ(shortened("abc", 10), "abc");
+  EXPECT_EQ(shortened("abcdefghijklmnopqrst", 12), "abcd ... rst");
+}
+
+}  // namespace
+}  // namespace ropewalk

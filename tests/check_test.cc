@@ -1,0 +1,134 @@
+// `ropewalk check` as a user runs it.
+#include <cstring>
+#include <limits>
+
+#include "ropewalk/config/test_support.h"
+#include "ropewalk/formats/gguf.h"
+#include "tests/run_command.h"
+
+namespace ropewalk {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class CheckCommand : public ProgramTest {
+ protected:
+  static std::vector<std::string> keys(const Json& list) {
+    std::vector<std::string> found;
+    for (const Json& entry : list) found.push_back(entry["key"]);
+    return found;
+  }
+};
+
+TEST_F(CheckCommand, ACleanFileExitsWithZero) {
+  for (const std::string& model :
+       {config("clean", small_llama()), fixture("tiny_llama.gguf"), fixture("tiny_llama_hf")}) {
+    const RunResult result = run({"check", model, "--strict"});
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, HasSubstr("\nclean\n"));
+    EXPECT_LE(longest_line(result.out), 110u + model.size());
+  }
+}
+
+TEST_F(CheckCommand, EveryFaultIsNamedWithKeyRuleValue) {
+  Json document = small_llama();
+  document["rope_theta"] = -1;
+  document["max_position_embeddings"] = "long";
+  document["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 0.125}};
+  const std::string model = config("wrong", document);
+  const Json json = run_json({"check", model}, 1);
+  EXPECT_THAT(keys(json["faults"]),
+              UnorderedElementsAre("rope_theta", "max_position_embeddings", "rope_scaling.factor"));
+  for (const Json& fault : json["faults"]) {
+    EXPECT_NE(fault["rule"], "");
+    EXPECT_FALSE(fault["value"].is_null()) << fault;
+  }
+  EXPECT_EQ(json["exit_status"], 1);
+  const RunResult text = run({"check", model});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("fault: rope_theta: "), HasSubstr("got \"long\""),
+                              HasSubstr("\n3 faults\n")));
+}
+
+TEST_F(CheckCommand, OfAGgufFileToo) {
+  GgufBuilder builder = plain_gguf();
+  builder.set("llama.rope.freq_base", 0.5F).set("llama.rope.scaling.type", std::string("ntk"));
+  const Json json = run_json({"check", file("wrong.gguf", builder.file())}, 1);
+  EXPECT_THAT(keys(json["faults"]),
+              UnorderedElementsAre("llama.rope.freq_base", "llama.rope.scaling.type"));
+  EXPECT_EQ(json["tensors"]["not_read"], "the file holds metadata only");
+}
+
+// A value that the file does not say: assumed, and refused by --strict alone.
+TEST_F(CheckCommand, StrictRefusesWhatIsAssumed) {
+  Json document = small_llama();
+  document["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 2.0}};
+  const std::string model = config("assumed", document);
+  const Json json = run_json({"check", model});
+  EXPECT_EQ(json["assumed"].size(), 1u);
+  EXPECT_EQ(json["faults"].size(), 0u);
+  EXPECT_EQ(run_json({"check", model, "--strict"}, 1)["exit_status"], 1);
+  EXPECT_THAT(run({"check", model, "--strict"}).out, HasSubstr("refused, as --strict says"));
+}
+
+TEST_F(CheckCommand, TensorsThatAreNotDecodedAreNotCalledFinite) {
+  const GgufFile tiny = GgufFile::open(fixture("tiny_llama.gguf"));
+  std::string bytes = read_file(fixture("tiny_llama.gguf"));
+  // blk.1.ffn_norm.weight becomes of an integer type, which no weight has.
+  const TensorInfo* const info = tiny.find_tensor("blk.1.ffn_norm.weight");
+  ASSERT_NE(info, nullptr);
+  const size_t name = bytes.find("blk.1.ffn_norm.weight");
+  const size_t type = name + info->name.size() + 4 + 8 * info->shape.size();
+  const uint32_t int32 = 26;
+  std::memcpy(bytes.data() + type, &int32, sizeof(int32));
+  const Json json = run_json({"check", file("integers.gguf", bytes)}, 1);
+  EXPECT_EQ(json["tensors"]["not_decodable"].size(), 1u);
+  EXPECT_EQ(json["tensors"]["finite"], tiny.tensors().size() - 1);
+  EXPECT_EQ(json["tensors"]["count"], tiny.tensors().size());
+}
+
+TEST_F(CheckCommand, NamesEveryTensorThatHoldsNoNumber) {
+  const GgufFile tiny = GgufFile::open(fixture("tiny_llama.gguf"));
+  std::string bytes = read_file(fixture("tiny_llama.gguf"));
+  const float wrong = std::numeric_limits<float>::infinity();
+  for (const char* name : {"blk.0.ffn_norm.weight", "blk.1.ffn_norm.weight"}) {
+    std::memcpy(bytes.data() + tiny.find_tensor(name)->offset, &wrong, sizeof(wrong));
+  }
+  const Json json = run_json({"check", file("damaged.gguf", bytes)}, 1);
+  EXPECT_THAT(keys(json["faults"]),
+              UnorderedElementsAre("blk.0.ffn_norm.weight", "blk.1.ffn_norm.weight"));
+}
+
+TEST_F(CheckCommand, WhatIsNoModelIsAFaultInJsonToo) {
+  const Json json = run_json({"check", file("broken.json", "{\"model_type\": ")}, 1);
+  ASSERT_EQ(json["faults"].size(), 1u);
+  EXPECT_TRUE(json["format"].is_null());
+  EXPECT_THAT(run({"check", path("nothing.gguf")}).out, HasSubstr("nothing.gguf"));
+}
+
+TEST_F(CheckCommand, AHeaderAloneIsCheckedAsFarAsItGoesAndACutFileIsNot) {
+  const std::string whole = read_file(fixture("tiny_llama.gguf"));
+  const uint64_t header = GgufFile::open(fixture("tiny_llama.gguf")).data_offset();
+  const RunResult alone = run({"check", file("header.gguf", whole.substr(0, header))});
+  EXPECT_EQ(alone.status, 0) << alone.out;
+  EXPECT_THAT(alone.out, HasSubstr("a header alone"));
+  const RunResult cut = run({"check", file("cut.gguf", whole.substr(0, header + 1000))});
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_THAT(cut.out, AllOf(HasSubstr("must hold all its tensors"),
+                             HasSubstr("the first " + std::to_string(header) + " bytes")));
+}
+
+// What engines do all the same with a file that is refused here.
+TEST_F(CheckCommand, AConflictSaysWhatEnginesDo) {
+  Json document = small_llama();
+  document["rope_scaling"] = {{"rope_type", "linear"}, {"type", "yarn"}, {"factor", 2.0}};
+  const Json json = run_json({"check", config("conflict", document)}, 1);
+  ASSERT_GE(json["faults"].size(), 1u);
+  EXPECT_EQ(json["faults"][0]["kind"], "conflict");
+  EXPECT_EQ(json["faults"][0]["engines"].size(), 3u);
+}
+
+}  // namespace
+}  // namespace ropewalk
