@@ -281,6 +281,9 @@ class Mutations {
         std::printf("  %-8s %5d %s\n", what.c_str(), count, kNames[static_cast<int>(outcome)]);
       }
     }
+    std::printf("  keys that are not read:");
+    for (const std::string& key : unread_) std::printf(" %s", key.c_str());
+    std::printf("\n");
     for (const auto& [key, places] : silent_) {
       std::printf("  silent: %s in %zu, first %s\n", key.c_str(), places.size(), places[0].c_str());
     }
@@ -339,6 +342,7 @@ class Mutations {
       outcome = Outcome::kNotOfPositions;
     }
     ++counts_[what][outcome];
+    if (outcome == Outcome::kNotOfPositions) unread_.insert(field.back());
     if (outcome != Outcome::kSilent) return;
     silent_[field.back() + " " + what].push_back(name + ", " + name_of(field) + " = " +
                                                  config[field].dump().substr(0, 60));
@@ -346,6 +350,7 @@ class Mutations {
 
   int configs_ = 0;
   std::map<std::string, std::map<Outcome, int>> counts_;
+  std::set<std::string> unread_;
   std::map<std::string, std::vector<std::string>> silent_;
 };
 
