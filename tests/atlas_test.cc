@@ -48,7 +48,10 @@ void count_fields(const ModelConfig& config, Count& count) {
 bool note_explains(const Json& entry, const Error& error) {
   const std::string note = entry.value("note", "");
   const std::string key = error.place().substr(error.place().rfind(' ') + 1);
-  return note.find(key) != note.npos || note.find(error.value()) != note.npos;
+  const auto holds = [&](const std::string& text) {
+    return !text.empty() && note.find(text) != note.npos;
+  };
+  return holds(key) || holds(error.value());
 }
 
 void check(const Json& entry, Count& count) {

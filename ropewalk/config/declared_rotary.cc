@@ -37,6 +37,9 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
   Rotary rotary = apply_scheme(declaration.scheme, plain_rotary(source, layout));
   if (is_plain_scheme(declaration) && declaration.axis.empty()) return rotary;
   const SpectrumRule rule = rotary.spectrum;
+  // What goes by the length would be lost in one set of frequencies.
+  const bool is_fixed = rule.length() == SpectrumRule::Length::kFixed;
+  assert(!is_fixed || (declaration.long_amplitude == 0 && declaration.least_length == 0));
   const auto at = [rule, declaration, trained = source.trained_length](int64_t n) {
     const int64_t least = declaration.least_length;
     Spectrum spectrum = modified(rule.at(std::max(n, least)), declaration);
@@ -47,9 +50,7 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
     if (is_long) spectrum.amplitude *= declaration.long_amplitude;
     return spectrum;
   };
-  rotary.spectrum = rule.length() == SpectrumRule::Length::kFixed
-                        ? SpectrumRule(at(1))
-                        : SpectrumRule(rule.length(), at, rule.block());
+  rotary.spectrum = is_fixed ? SpectrumRule(at(1)) : SpectrumRule(rule.length(), at, rule.block());
   return rotary;
 }
 

@@ -11,14 +11,6 @@
 
 namespace ropewalk {
 
-// The rotary positions of a file, with what goes into its ModelConfig beside them.
-struct DeclaredRope {
-  Rotary rotary;
-  std::string scheme;  // as ModelConfig has it
-  std::vector<DeclaredField> fields;
-  std::vector<Finding> findings;
-};
-
 // Frequencies as declared: a scheme string over the file's own source, then what none can say.
 struct FrequencyDeclaration {
   std::string scheme = "rope";

@@ -219,7 +219,10 @@ MaybeReading dynamic_llama_cpp(const Layers& layers) {
 }
 
 MaybeReading dynamic_vllm(const Layers& layers) {
-  if (layers.comes_from("trained_length", "max_trained_positions")) return {};
+  if (layers.comes_from("trained_length", "max_trained_positions") ||
+      layers.field("max_trained_positions") != nullptr) {
+    return {};
+  }
   return dropped(layers, layers.part({"dynamic_ntk", "qwen_dynamic_ntk", "dynamic_yarn"}),
                  "it scales by its longest length over max_trained_positions, which is the same "
                  "where the key is absent");
@@ -332,7 +335,9 @@ MaybeReading llama3_original(const Layers& layers) {
   if (llama3 == nullptr || layers.is_gguf()) return {};
   if (!llama_cpp_loads_rope_freqs(layers.config().architecture)) return {};
   const DeclaredField* const original = layers.field("original_length");
-  const bool inside = original != nullptr && original->from.find('.') != std::string::npos;
+  // In a block of config.json, not at the top of the text model, which may be "text_config.".
+  const bool inside = layers.comes_from("original_length", "rope_scaling.") ||
+                      layers.comes_from("original_length", "rope_parameters.");
   if (!inside || original->value == "8192") return {};
   return Reading{"original length " + original->value,
                  "8192: its converter looked for the key at the top level only",

@@ -157,6 +157,9 @@ TEST(EngineViews, Row5DynamicIsPlainElsewhere) {
   Model nomic("nomic_bert", "dynamic_ntk,block=all,factor=2");
   nomic.field("trained_length", "2048", "max_trained_positions");
   EXPECT_FALSE(nomic.has(5, kVllm));
+  Model trained("internlm2", "dynamic_ntk,block=all,factor=2");
+  trained.field("max_trained_positions", "2048", "rope_scaling.max_trained_positions");
+  EXPECT_FALSE(trained.has(5, kVllm));
 }
 
 TEST(EngineViews, Row6TheListGoesByTheContext) {
@@ -233,6 +236,13 @@ TEST(EngineViews, Row11LengthInsideTheLlama3Block) {
   Model on_top("exaone4", scheme, 1e6);
   on_top.field("original_length", "4096", "original_max_position_embeddings");
   EXPECT_FALSE(on_top.has(11, kLlamaCpp));
+  Model nested("exaone4", scheme, 1e6);
+  nested.field("original_length", "4096", "text_config.original_max_position_embeddings");
+  EXPECT_FALSE(nested.has(11, kLlamaCpp));
+  Model deeper("exaone4", scheme, 1e6);
+  deeper.field("original_length", "4096",
+               "text_config.rope_parameters.original_max_position_embeddings");
+  EXPECT_TRUE(deeper.has(11, kLlamaCpp));
   EXPECT_FALSE(inside.has(11, kVllm));
 }
 

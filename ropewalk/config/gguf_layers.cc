@@ -262,6 +262,9 @@ std::vector<bool> LayerReader::read_recurrent(int64_t n) {
 bool LayerReader::read_finetuned() {
   const std::string_view suffix = "rope.scaling.finetuned";
   const std::optional<bool> finetuned = keys_.flag(suffix);
+  report_.field("finetuned", finetuned.value_or(true) ? "true" : "false",
+                finetuned ? Provenance::kFile : Provenance::kFamilyDefault,
+                keys_.key(suffix) + (finetuned ? "" : " is absent: rotated"));
   if (finetuned.value_or(true)) return true;
   report_.info(keys_.key(suffix), keys_.key(suffix) + " = false: queries and keys are not rotated");
   if (architecture_.name == "minicpm") {

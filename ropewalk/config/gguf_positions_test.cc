@@ -176,6 +176,8 @@ TEST(GgufPositions, FinetunedFalseMeansNoRotation) {
     builder.set(name + ".rope.scaling.finetuned", false);
     EXPECT_FALSE(builder.positions().layer(0).has_value()) << name;
     EXPECT_NE(find_finding(builder.positions(), "finetuned"), nullptr) << name;
+    ASSERT_NE(find_field(plain_gguf(name).positions(), "finetuned"), nullptr) << name;
+    EXPECT_EQ(find_field(builder.positions(), "finetuned")->value, "false") << name;
   }
   // Elsewhere it is information.
   EXPECT_TRUE(

@@ -463,7 +463,8 @@ FrequencyDeclaration RopeReader::declare(const GgufLayer& layer, const PairLayou
   }
   if (temperature.step_length != 0) {
     add("step_temperature,scale=" + to_text(temperature.step_scale) +
-        ",length=" + std::to_string(temperature.step_length));
+        ",length=" + std::to_string(temperature.step_length) +
+        (temperature.step_offset == 0 ? "" : ",offset=" + std::to_string(temperature.step_offset)));
   }
   return declaration;
 }

@@ -47,7 +47,7 @@ class MechanismReader {
   void add_learned();
   void add_sinusoidal(SinusoidOrder order);
   void add_whisper();
-  void add_alibi(double max_bias = 8);
+  void add_alibi();
   void add_t5();
   void add_deberta();
   void add_clipped();
@@ -60,8 +60,8 @@ class MechanismReader {
   JsonFields& top_;
   const HfFamily& family_;
   const ModelShape& shape_;
-  bool clipped_ = false;  // relative_key
-  double max_bias_ = 8;
+  bool clipped_ = false;            // relative_key
+  std::optional<double> max_bias_;  // where the file says it
   HfMechanisms result_;
 };
 
@@ -117,7 +117,7 @@ Positions MechanismReader::by_attn_config() {
   if (inner.has_value("alibi") && *inner.flag("alibi")) {
     if (inner.has_value("alibi_bias_max")) {
       max_bias_ = *inner.number("alibi_bias_max");
-      if (max_bias_ <= 0) throw inner.wrong("alibi_bias_max", "must be positive");
+      if (*max_bias_ <= 0) throw inner.wrong("alibi_bias_max", "must be positive");
       reading_.notes.field_of_key("max_bias", inner, "alibi_bias_max");
     }
     return said("alibi", Positions::kAlibi, inner.name("alibi"));
@@ -172,7 +172,7 @@ void MechanismReader::add(Positions positions) {
     case Positions::kWhisper:
       return add_whisper();
     case Positions::kAlibi:
-      return add_alibi(max_bias_);
+      return add_alibi();
     case Positions::kT5:
       return add_t5();
     case Positions::kDeberta:
@@ -231,9 +231,13 @@ void MechanismReader::add_learned() {
 // BERT's relative_key: as far as there are positions.
 void MechanismReader::add_clipped() {
   const HfLength& length = read_hf_length(reading_);
-  if (length.positions > 1) {
-    result_.mechanisms.emplace_back(ClippedDistance{.limit = length.positions - 1});
+  if (length.positions == 0) {
+    throw top_.missing("max_position_embeddings", "relative_key has as many distances");
   }
+  if (length.positions == 1) {
+    throw top_.wrong(length.key, "must be above 1: relative_key has no distance else");
+  }
+  result_.mechanisms.emplace_back(ClippedDistance{.limit = length.positions - 1});
 }
 
 void MechanismReader::add_sinusoidal(SinusoidOrder order) {
@@ -254,7 +258,14 @@ void MechanismReader::add_whisper() {
                           std::to_string(frames) + " frames";
 }
 
-void MechanismReader::add_alibi(double max_bias) {
+void MechanismReader::add_alibi() {
+  constexpr double kUsual = 8;  // Press et al. 2022: slopes from 2^(-8/n) on
+  if (!max_bias_) {
+    reading_.notes.field("max_bias", to_text(kUsual), Provenance::kFamilyDefault,
+                         family_.position_switch == Switch::kAttnConfig
+                             ? "attn_config.alibi_bias_max is absent"
+                             : "no key of model_type " + std::string(family_.name) + " says it");
+  }
   if (shape_.n_heads == 0) {
     throw top_.missing("num_attention_heads", "slopes are by heads");
   }
@@ -264,7 +275,8 @@ void MechanismReader::add_alibi(double max_bias) {
                 std::to_string(shape_.n_heads))
         .of(FaultKind::kOutOfRange);
   }
-  result_.mechanisms.emplace_back(AlibiBias{.slopes = alibi_slopes(shape_.n_heads, max_bias)});
+  result_.mechanisms.emplace_back(
+      AlibiBias{.slopes = alibi_slopes(shape_.n_heads, max_bias_.value_or(kUsual))});
   result_.usable_reason = "ALiBi: no table ends it";
   if (family_.name == "falcon") {
     reading_.notes.info("alibi",
@@ -336,6 +348,10 @@ void MechanismReader::add_deberta() {
   };
   const int64_t given = above_zero("max_relative_positions");
   const int64_t farthest = given != 0 ? given : length.positions;
+  if (farthest == 0) {
+    throw top_.missing("max_position_embeddings",
+                       "or max_relative_positions: the farthest distance");
+  }
   const int64_t buckets = above_zero("position_buckets");
   reading_.notes.field("max_distance", std::to_string(farthest),
                        given != 0 ? Provenance::kFile : Provenance::kDerived,

@@ -63,7 +63,20 @@ TEST(HfMechanisms, TheTypeOfPositionsIsRead) {
   EXPECT_EQ(jina.layer(0)->source.base.hi, 20000);
 }
 
+TEST(HfMechanisms, DistancesNeedALength) {
+  const auto distances = [](const char* family, const Json& keys) {
+    return message_of([&] { read(model(family, keys)); });
+  };
+  EXPECT_THAT(distances("bert", {{"position_embedding_type", "relative_key"},
+                                 {"max_position_embeddings", 1}}),
+              HasSubstr("max_position_embeddings: must be above 1"));
+}
+
 TEST(HfMechanisms, Alibi) {
+  const ModelConfig bloom = read({{"model_type", "bloom"}, {"n_head", 8}});
+  ASSERT_NE(find_field(bloom, "max_bias"), nullptr);
+  EXPECT_EQ(find_field(bloom, "max_bias")->value, "8");
+  EXPECT_EQ(find_field(bloom, "max_bias")->provenance, Provenance::kFamilyDefault);
   EXPECT_EQ(only<AlibiBias>(read({{"model_type", "bloom"}, {"n_head", 112}})).slopes.size(), 112U);
   const Json mpt = {{"model_type", "mpt"},
                     {"n_heads", 16},

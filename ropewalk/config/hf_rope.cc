@@ -29,14 +29,20 @@ class RopeReader {
     const HfWidth width = read_hf_width(reading_, keys_, layer_type_, result_.head, notes());
     FrequencySource source = {.base = read_hf_base(reading_, keys_, layer_type_, notes()),
                               .frequency_dim = width.layout.rotary_dim};
-    const HfScaling scaling = read_hf_scaling(reading_, keys_, length_, width, notes());
+    HfScaling scaling = read_hf_scaling(reading_, keys_, length_, width, notes());
+    const std::string map = read_map();
+    // Qwen2.5-1M says what it was trained at there alone.
+    if (dual_length_ != 0 && scaling.scheme == "rope") {
+      scaling.trained_length = dual_length_;
+      scaling.trained_from = dual_from_;
+    }
     source.trained_length = scaling.trained_length;
     if (scaling.trained_length != 0) {
       notes().field("trained_length", std::to_string(scaling.trained_length), Provenance::kDerived,
                     scaling.trained_from);
     }
     FrequencyDeclaration declaration = {
-        .scheme = scaling.scheme + read_map() + read_window() + read_multiplier(source),
+        .scheme = scaling.scheme + map + read_window() + read_multiplier(source),
         .long_amplitude = scaling.long_amplitude / scaling.amplitude,
         .least_length = scaling.least_length,
         .axis = read_hf_axes(reading_, keys_, width.layout.n_pairs(), notes())};
@@ -53,6 +59,7 @@ class RopeReader {
   std::string read_window();
   std::string read_multiplier(const FrequencySource& source);
   std::string stepped(const FrequencySource& source);
+  int64_t known_length(const FrequencySource& source) const;
 
   HfReading& reading_;
   JsonFields& top_;
@@ -60,6 +67,8 @@ class RopeReader {
   const ModelShape& shape_;
   const HfLength& length_;
   const std::string& layer_type_;
+  int64_t dual_length_ = 0;  // original length of dual chunk attention; 0: not said
+  std::string dual_from_;
   HfRope result_;
 };
 
@@ -77,6 +86,12 @@ std::string RopeReader::read_map() {
   }
   notes().field_of_key("chunk", dual, "chunk_size");
   notes().field_of_key("local", dual, "local_size");
+  const std::string original = "original_max_position_embeddings";
+  if (dual.has_value(original)) {
+    dual_length_ = dual.required_size(original);
+    dual_from_ = dual.name(original);
+    notes().field_of_key("temperature_length", dual, original);
+  }
   notes().info(
       top_.name(key),
       "dual chunk attention and its logit multiplier: vLLM and SGLang apply them, as here; "
@@ -119,10 +134,14 @@ std::string RopeReader::stepped(const FrequencySource& source) {
   if (beta < 0) throw fields->wrong(key, "must not be negative");
   notes().field_of_key("step_scale", *fields, key);
   if (beta == 0) return {};
-  notes().field("step_length", std::to_string(source.trained_length), Provenance::kDerived,
-                "trained_length");
-  return "+step_temperature,scale=" + to_text(beta) +
-         ",length=" + std::to_string(source.trained_length);
+  const std::string length = std::to_string(known_length(source));
+  notes().field("step_length", length, Provenance::kDerived, "trained_length");
+  return "+step_temperature,scale=" + to_text(beta) + ",length=" + length;
+}
+
+int64_t RopeReader::known_length(const FrequencySource& source) const {
+  if (source.trained_length != 0) return source.trained_length;
+  throw top_.missing("max_position_embeddings", "the multiplier of the logits counts from it");
 }
 
 std::string RopeReader::read_multiplier(const FrequencySource& source) {
@@ -137,7 +156,8 @@ std::string RopeReader::read_multiplier(const FrequencySource& source) {
     return "+logn";
   }
   if (top_.has_value("dual_chunk_attention_config")) {
-    return "+length_temperature,original=" + std::to_string(source.trained_length);
+    const int64_t original = dual_length_ != 0 ? dual_length_ : known_length(source);
+    return "+length_temperature,original=" + std::to_string(original);
   }
   return {};
 }

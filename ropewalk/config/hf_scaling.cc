@@ -88,7 +88,9 @@ int64_t HfScalingReader::read_original(bool required) {
                                               : nullptr;
   if (fields != nullptr) {
     const int64_t original = *fields->size(key);
-    notes_.field_of_key("original_length", *fields, key);
+    // Where both places have it they agree; converters look at the top level alone.
+    const bool at_top = keys_.must_agree && reading_.top.has_value(key);
+    notes_.field_of_key("original_length", at_top ? reading_.top : *fields, key);
     if (length_.positions != 0 && original > length_.positions) {
       notes_.warn(fields->name(key),
                   fields->name(key) + " " + std::to_string(original) +
@@ -126,7 +128,7 @@ void HfScalingReader::note_implied_factor(double factor, int64_t original) {
 void HfScalingReader::plain() {
   switch (reading_.family.growth) {
     case HfFamily::Growth::kNever:
-      return dual_chunk();
+      return;
     case HfFamily::Growth::kQwen:
       return qwen();
     case HfFamily::Growth::kNomic:
@@ -134,16 +136,6 @@ void HfScalingReader::plain() {
     case HfFamily::Growth::kTeleChat:
       return telechat();
   }
-}
-
-// Qwen2.5-1M says what it was trained at there alone.
-void HfScalingReader::dual_chunk() {
-  const std::string key = "dual_chunk_attention_config";
-  const nlohmann::ordered_json* const dual = reading_.top.object(key);
-  const char* const original = "original_max_position_embeddings";
-  if (dual == nullptr || !dual->contains(original)) return;
-  JsonFields inner(*dual, reading_.file, reading_.top.name(key));
-  count_from(inner.required_size(original), inner.name(original));
 }
 
 // Qwen-1: the base grows in steps, at inference only.
@@ -155,6 +147,9 @@ void HfScalingReader::qwen() {
   if (top.has_value(key)) count_from(*top.size(key), key);
   top.mark(flag);
   if (!top.has_value(flag) || !*top.flag(flag)) return;
+  if (result_.trained_length == 0) {
+    throw top.missing("max_position_embeddings", "or seq_length: the base grows above it");
+  }
   notes_.field("scaling", "qwen_dynamic_ntk", Provenance::kFile, flag);
   result_.scheme = "qwen_dynamic_ntk,original=" + std::to_string(result_.trained_length);
   notes_.info(flag,
@@ -229,7 +224,19 @@ void HfScalingReader::dynamic() {
   }
   const double factor = read_factor();
   const std::string vllm = "max_trained_positions";
-  if (!block_has(vllm)) {
+  block().mark(vllm);
+  if (block_has(vllm)) {
+    const int64_t trained = block().required_size(vllm);
+    notes_.field_of_key(vllm, block(), vllm);
+    if (trained != length_.positions) {
+      notes_.warn(
+          name(vllm),
+          name(vllm) + " is " + std::to_string(trained) +
+              ": vLLM counts from it; transformers, as here, from max_position_embeddings " +
+              std::to_string(length_.positions),
+          FaultKind::kInconsistent);
+    }
+  } else {
     notes_.info(name(keys_.type_key),
                 "dynamic: the base grows with the number of tokens above "
                 "max_position_embeddings; vLLM never scales without max_trained_positions, "

@@ -9,6 +9,7 @@
 #include "ropewalk/config/hf_scaling_block.h"
 #include "ropewalk/config/hf_shape.h"
 #include "ropewalk/config/hf_width.h"
+#include "ropewalk/math/double_double.h"
 
 namespace ropewalk {
 
@@ -46,7 +47,6 @@ class HfScalingReader {
   std::string name(const std::string& key) const { return keys_.block->name(key); }
 
   void plain();
-  void dual_chunk();
   void linear();
   void dynamic();
   void alpha();
@@ -57,7 +57,9 @@ class HfScalingReader {
   void qwen();
   void telechat();
   void yarn();
-  void yarn_magnitude(double factor);
+  void yarn_multipliers(double factor);
+  void yarn_multiplied(double factor);
+  DoubleDouble own_amplitude(double factor);
   void yarn_engines(double factor);
   double yarn_factor(int64_t original);
   double beta(const std::string& key, double fallback);

@@ -222,21 +222,77 @@ void HfBlocks::add_nested(const Json& object) {
 // Both forms must declare the same scaling; the other one may hold the base.
 void HfBlocks::compare_forms(const Json& legacy, const Json& modern) {
   const bool legacy_chosen = path_ == "rope_scaling";
+  const Json& chosen = legacy_chosen ? legacy : modern;
   const Json& other = legacy_chosen ? modern : legacy;
+  const std::string other_path =
+      reading_.top.name(legacy_chosen ? "rope_parameters" : "rope_scaling");
+  if (count_labels(other) != 0) {
+    compare_labels(chosen, other, other_path);
+  } else {
+    compare_flat(chosen, other, other_path);
+  }
+}
+
+Error HfBlocks::forms_differ(const std::string& where) const {
+  return reading_.top.wrong("rope_scaling", "must say the same as rope_parameters" + where,
+                            FaultKind::kConflict);
+}
+
+bool HfBlocks::is_same(const Block& block, const Json& chosen, JsonFields& twin,
+                       const Json& other) {
+  return same_fields(scaling_only(chosen, block.type),
+                     scaling_only(other, type_of(twin, reading_.family).type));
+}
+
+// Two nested forms, label by label; a base that both have must agree as well.
+void HfBlocks::compare_labels(const Json& chosen, const Json& other,
+                              const std::string& other_path) {
+  if (chosen.size() != other.size()) throw forms_differ(": the same layer types");
+  for (const auto& [label, theirs] : other.items()) {
+    const auto own = chosen.find(label);
+    const std::string where = " of " + label;
+    if (own == chosen.end() || own->is_null() != theirs.is_null()) throw forms_differ(where);
+    if (theirs.is_null()) continue;
+    JsonFields* const twin = add(theirs, other_path + "." + label);
+    const Block& block = *std::ranges::find(blocks_, label, &Block::label);
+    if (!is_same(block, *own, *twin, theirs)) throw forms_differ(where);
+    for (const auto& [key, value] : theirs.items()) {
+      const bool is_type = key == "type" || key == "rope_type";
+      const auto twice = own->find(key);
+      if (twice == own->end()) continue;
+      if (!is_type && *twice != value) throw forms_differ(where + ", here " + key);
+      twin->mark(key);
+    }
+  }
+}
+
+// A flat form is the one of full attention, where the other has blocks by layer types.
+void HfBlocks::compare_flat(const Json& chosen, const Json& other, const std::string& other_path) {
+  JsonFields* const twin = add(other, other_path);
   const Block* const own = find("full_attention");
-  if (own == nullptr || own->fields == nullptr) return;
-  JsonFields* const twin =
-      add(other, reading_.top.name(legacy_chosen ? "rope_parameters" : "rope_scaling"));
-  const Json& chosen = legacy_chosen ? legacy : nested_ ? modern[own->label] : modern;
-  if (!same_fields(scaling_only(chosen, own->type),
-                   scaling_only(other, type_of(*twin, reading_.family).type))) {
-    throw reading_.top.wrong("rope_scaling", "must say the same as rope_parameters",
-                             FaultKind::kConflict);
+  if (own == nullptr || own->fields == nullptr) {
+    const Json rest = scaling_only(other, type_of(*twin, reading_.family).type);
+    if (rest.size() > 1 || rest["rope_type"] != "default") {
+      throw forms_differ(": no block of full_attention holds it");
+    }
+    return;
+  }
+  if (!is_same(*own, nested_ ? chosen[own->label] : chosen, *twin, other)) {
+    throw forms_differ(nested_ ? " of " + own->label : "");
   }
   for (const auto& [key, value] : other.items()) {
     if (!is_beside_scaling(key)) twin->mark(key);
   }
-  if (!nested_) twin_ = twin;
+  if (!nested_) {
+    twin_ = twin;
+    return;
+  }
+  for (const Block& block : blocks_) {
+    if (&block == own || block.fields == nullptr || reading_.family.scaling_on_full_only) continue;
+    if (is_same(block, chosen[block.label], *twin, other)) continue;
+    reading_.notes.info(other_path, other_path + " is not used for " + block.label +
+                                        " layers, which have a block of their own");
+  }
 }
 
 // The model type's own block, where the file has none.

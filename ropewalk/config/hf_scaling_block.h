@@ -65,6 +65,13 @@ class HfBlocks {
   const Block* find(const std::string& layer_type) const;
   void add_nested(const nlohmann::ordered_json& object);
   void compare_forms(const nlohmann::ordered_json& legacy, const nlohmann::ordered_json& modern);
+  void compare_labels(const nlohmann::ordered_json& chosen, const nlohmann::ordered_json& other,
+                      const std::string& other_path);
+  void compare_flat(const nlohmann::ordered_json& chosen, const nlohmann::ordered_json& other,
+                    const std::string& other_path);
+  bool is_same(const Block& block, const nlohmann::ordered_json& chosen, JsonFields& twin,
+               const nlohmann::ordered_json& other);
+  Error forms_differ(const std::string& where) const;
   void add_defaults();
 
   HfReading& reading_;

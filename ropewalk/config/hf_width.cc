@@ -207,7 +207,12 @@ void WidthReader::require_even_head() const {
 }
 
 int64_t WidthReader::default_width() {
-  if (family_.rotary_dim != 0 && family_.rotary_dim <= head_.rotated) {
+  if (family_.rotary_dim > head_.rotated) {
+    throw reading_.top.missing("rotary_dim",
+                               "the model type's " + std::to_string(family_.rotary_dim) +
+                                   " exceed head_dim " + std::to_string(head_.rotated));
+  }
+  if (family_.rotary_dim != 0) {
     notes_.field("rotary_dim", std::to_string(family_.rotary_dim), Provenance::kFamilyDefault,
                  "rotary_dim is absent");
     return family_.rotary_dim;

@@ -5,6 +5,7 @@
 
 #include "ropewalk/config/hf_scaling.h"
 #include "ropewalk/math/double_double.h"
+#include "ropewalk/schemes/index_ramp.h"
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/registry.h"
 
@@ -69,7 +70,7 @@ void HfScalingReader::yarn() {
     block().mark("truncate");
     notes_.field("truncate", "true", Provenance::kFamilyDefault, "truncate is absent");
   }
-  yarn_magnitude(factor);
+  yarn_multipliers(factor);
   yarn_engines(factor);
   for (const char* const key : {"finetuned", "max_position_embeddings"}) {
     block().mark(key);
@@ -80,7 +81,7 @@ void HfScalingReader::yarn() {
 }
 
 // Amplitude and logit multiplier.
-void HfScalingReader::yarn_magnitude(double factor) {
+void HfScalingReader::yarn_multipliers(double factor) {
   std::string& scheme = result_.scheme;
   const bool given = positive("attention_factor");
   if (given) {
@@ -109,26 +110,52 @@ void HfScalingReader::yarn_magnitude(double factor) {
     }
   }
   if (keys_.type == "telechat3-yarn") scheme += ",coefficient=0.07";
-
-  const std::string plain = "apply_yarn_scaling";
-  if (block_has(plain)) {
-    notes_.field_of_key(plain, block(), plain);
-    if (!*block().flag(plain) && !given) scheme += ",attention_factor=1";
-  }
-  const std::string times = "attn_factor";
-  if (!given && positive(times)) {
-    const DoubleDouble usual = factor <= 1 ? DoubleDouble(1) : log(DoubleDouble(factor)) / 10 + 1;
-    scheme += ",attention_factor=" +
-              to_text(static_cast<double>(usual * DoubleDouble(*block().number(times))));
-    notes_.info(name(times),
-                "attn_factor: vLLM multiplies the amplitude by it, and so is it taken "
-                "here; transformers does not know the key");
-  }
+  if (!given) yarn_multiplied(factor);
   const std::string mixed = "extrapolation_factor";
   if (block_has(mixed) && *block().number(mixed) != 1) {
     throw block().wrong(mixed, "must be 1: another mixture of the two frequencies is not read",
                         FaultKind::kUnknownValue);
   }
+}
+
+// vLLM's keys. attn_factor multiplies the amplitude, which is 1 where apply_yarn_scaling is false.
+void HfScalingReader::yarn_multiplied(double factor) {
+  const std::string plain = "apply_yarn_scaling";
+  const std::string times = "attn_factor";
+  bool applies = true;
+  if (block_has(plain)) {
+    notes_.field_of_key(plain, block(), plain);
+    applies = *block().flag(plain);
+  }
+  const bool multiplied = positive(times);
+  if (applies && !multiplied) return;
+
+  DoubleDouble amplitude = 1;
+  if (applies) amplitude = own_amplitude(factor);
+  if (multiplied) {
+    amplitude = amplitude * DoubleDouble(*block().number(times));
+    notes_.info(name(times),
+                "attn_factor: vLLM multiplies the amplitude by it, and so is it taken "
+                "here; transformers does not know the key");
+  }
+  const std::string text = to_text(static_cast<double>(amplitude));
+  result_.scheme += ",attention_factor=" + text;
+  if (multiplied) {
+    notes_.field("attention_factor", text, Provenance::kDerived,
+                 name(times) + (applies ? " times the amplitude of the factor" : ""));
+  }
+}
+
+// What yarn makes of mscale and mscale_all_dim; see schemes/yarn.cc.
+DoubleDouble HfScalingReader::own_amplitude(double factor) {
+  const DoubleDouble c = from_decimal(keys_.type == "telechat3-yarn" ? "0.07" : "0.1");
+  const auto given = [&](const std::string& key) {
+    return block_has(key) ? DoubleDouble(*block().number(key)) : DoubleDouble(0);
+  };
+  const DoubleDouble mscale = given("mscale");
+  const DoubleDouble all_dim = given("mscale_all_dim");
+  if (mscale == 0 || all_dim == 0) return yarn_magnitude(factor, 1, c);
+  return yarn_magnitude(factor, mscale, c) / yarn_magnitude(factor, all_dim, c);
 }
 
 void HfScalingReader::yarn_engines(double factor) {
