@@ -140,7 +140,7 @@ TargetEngine choose_engine(const Options& options) {
 }
 
 // No input may be overwritten.
-void check_output(const Options& options) {
+void check_files(const Options& options) {
   if (options.output.empty()) return;
   std::vector<std::string> inputs = options.text.texts;
   inputs.insert(inputs.end(), options.text.ids.begin(), options.text.ids.end());
@@ -152,7 +152,7 @@ void check_output(const Options& options) {
       throw Error("-o", "must be a file of its own, not one that is read", options.output);
     }
   }
-  check_replaceable(options.model.path, options.output);
+  check_output(options.model.path, options.output);
 }
 
 void check_lengths(const Options& options, int64_t trained, const StudyText& text) {
@@ -193,7 +193,7 @@ void write_winner(const Options& options, const ExtendReport& report,
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const TargetEngine engine = choose_engine(options);
-  check_output(options);
+  check_files(options);
   const Model model = options.model.load();
   const int64_t trained = trained_length(model.config());
   const StudyText text = read_study_text(options.text, model, options.target);
@@ -266,8 +266,11 @@ void add_extend_command(CLI::App& app) {
           "SQLite file that keeps every finished pass; without it, one in the cache folder")
       ->check(CLI::Validator(
           [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
-  command->add_option("-o,--output", options->output,
-                      "Write the best portable setting into a new model file");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write the best portable setting into a new model file")
+      ->check(CLI::Validator(
+          [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
   command->add_flag("--json", options->json,
                     "One JSON object; all that may differ between equal runs stands under \"run\"");
   command->callback([options] { run(*options); });

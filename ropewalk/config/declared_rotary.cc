@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
+#include "ropewalk/base/error.h"
 #include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
@@ -29,13 +31,39 @@ Spectrum modified(Spectrum spectrum, const FrequencyDeclaration& declaration) {
   return spectrum;
 }
 
+void require_finite(double value, const std::string& name) {
+  if (std::isfinite(value)) return;
+  throw Error("rotary positions: " + name, "must be finite", to_text(value),
+              "a parameter of the scaling is far too large or too small")
+      .of(FaultKind::kOutOfRange);
+}
+
+void require_finite(const Spectrum& spectrum) {
+  for (size_t pair = 0; pair < spectrum.turns_per_token.size(); ++pair) {
+    require_finite(static_cast<double>(spectrum.turns_per_token[pair]),
+                   "turns_per_token[" + std::to_string(pair) + "]");
+  }
+  require_finite(spectrum.amplitude, "amplitude");
+  require_finite(spectrum.logit_multiplier, "logit_multiplier");
+}
+
+// Within the trained length and beyond it, where other lists and factors count.
+Rotary finite(Rotary rotary) {
+  const int64_t trained = std::max<int64_t>(1, rotary.source.trained_length);
+  require_finite(rotary.spectrum.at(trained));
+  if (rotary.spectrum.length() != SpectrumRule::Length::kFixed) {
+    require_finite(rotary.spectrum.at(2 * trained));
+  }
+  return rotary;
+}
+
 }  // namespace
 
 Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
                     const FrequencyDeclaration& declaration) {
   validate(layout);
   Rotary rotary = apply_scheme(declaration.scheme, plain_rotary(source, layout));
-  if (is_plain_scheme(declaration) && declaration.axis.empty()) return rotary;
+  if (is_plain_scheme(declaration) && declaration.axis.empty()) return finite(std::move(rotary));
   const SpectrumRule rule = rotary.spectrum;
   // What goes by the length would be lost in one set of frequencies.
   const bool is_fixed = rule.length() == SpectrumRule::Length::kFixed;
@@ -51,7 +79,7 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
     return spectrum;
   };
   rotary.spectrum = is_fixed ? SpectrumRule(at(1)) : SpectrumRule(rule.length(), at, rule.block());
-  return rotary;
+  return finite(std::move(rotary));
 }
 
 std::string scheme_text(const FrequencyDeclaration& declaration) {

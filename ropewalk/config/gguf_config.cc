@@ -14,6 +14,7 @@
 #include "ropewalk/config/gguf_remarks.h"
 #include "ropewalk/config/gguf_rope.h"
 #include "ropewalk/config/model_config.h"
+#include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
@@ -24,7 +25,8 @@ GgufArchitecture known_architecture(const GgufFile& file, const std::string& nam
   const GgufArchitecture* const known = find_gguf_architecture(name);
   if (known == nullptr) {
     throw Error(file.name() + ": general.architecture",
-                "must be one whose positions are known (" + known_gguf_architectures() + ")", name)
+                "must be one whose positions are known (" + known_gguf_architectures() + ")",
+                printable(name, 60))
         .of(FaultKind::kUnknownValue);
   }
   return *known;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
@@ -46,7 +47,7 @@ std::string spelled(const GgufValue& value) {
     return shortest(static_cast<float>(std::get<double>(value.scalar)));
   }
   if (value.type == GgufType::kArray) return value.describe();
-  if (const auto* text = std::get_if<std::string_view>(&value.scalar)) return std::string(*text);
+  if (const auto* text = std::get_if<std::string_view>(&value.scalar)) return printable(*text, 60);
   if (const auto* flag = std::get_if<bool>(&value.scalar)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<uint64_t>(&value.scalar)) return std::to_string(*number);
   if (const auto* number = std::get_if<int64_t>(&value.scalar)) return std::to_string(*number);

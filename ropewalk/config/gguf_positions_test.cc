@@ -518,6 +518,25 @@ TEST(GgufFiles, TheFirstPartTellsThePositions) {
           "whose name ends in -00001-of-"));
 }
 
+TEST(GgufFiles, KeysOfTheSplitAreChecked) {
+  const auto part = [](uint32_t number, uint32_t parts) {
+    return plain_gguf().set("split.no", number).set("split.count", parts);
+  };
+  EXPECT_THAT(find_finding(part(1, 2).positions(), "split.count")->text,
+              HasSubstr("part 2 of 2: tensors"));
+  EXPECT_THAT(message_of([&] { part(2, 2).positions(); }),
+              HasSubstr("split.no: must be below split.count 2, got 2"));
+  EXPECT_NO_THROW(part(0, 0).positions());  // merged from parts
+  for (const char* key : {"split.no", "split.count", "split.tensors.count"}) {
+    ByteWriter negative;
+    negative.put_raw("GGUF").put<uint32_t>(3).put<uint64_t>(0).put<uint64_t>(1);
+    negative.put_string(key).put<uint32_t>(5).put<int32_t>(-1);
+    EXPECT_THAT(
+        message_of([&] { read_gguf_positions(GgufFile::parse(as_bytes(negative.text()), "m")); }),
+        HasSubstr(std::string(key) + ": must be a non-negative integer"));
+  }
+}
+
 // A hundred gigabytes of which the header is all that is read.
 TEST(GgufFiles, AHugeFileTakesNoTime) {
   constexpr uint64_t kColumns = 16384, kRows = 400000, kTensors = 4;  // 26 GB each

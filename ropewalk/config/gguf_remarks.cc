@@ -61,6 +61,11 @@ int64_t length_in_name(std::string_view name) {
   return longest;
 }
 
+// "part 2 of 3"; parts count from 0 in the file.
+std::string part_text(uint64_t number, uint64_t parts) {
+  return "part " + std::to_string(number + 1) + " of " + std::to_string(parts);
+}
+
 class Remarks {
  public:
   Remarks(const GgufFile& file, GgufKeys& keys, const GgufArchitecture& architecture,
@@ -139,8 +144,10 @@ void Remarks::note_parts() {
   const uint64_t parts = file_.metadata().find_u64(kPartCount).value_or(1);
   if (parts <= 1) return;
   config_.fields.push_back({"parts", std::to_string(parts), Provenance::kFile, kPartCount});
-  info(kPartCount,
-       "the first of " + std::to_string(parts) + " parts: tensors of the others are not looked at");
+  const uint64_t number = file_.metadata().find_u64(kPartNumber).value_or(0);
+  info(kPartCount, (number == 0 ? "the first of " + std::to_string(parts) + " parts"
+                                : part_text(number, parts)) +
+                       ": tensors of the others are not looked at");
 }
 
 // ---- lengths
@@ -259,9 +266,19 @@ void Remarks::note_foreign() {
 void refuse_later_part(const GgufFile& file) {
   const GgufMetadata& metadata = file.metadata();
   const uint64_t number = metadata.find_u64(kPartNumber).value_or(0);
+  const std::optional<uint64_t> parts = metadata.find_u64(kPartCount);
+  metadata.find_u64("split.tensors.count");  // refuses a negative one
+  // A file merged from parts has both 0.
+  if (parts && number != 0 && number >= *parts) {
+    throw Error(file.name() + ": " + kPartNumber,
+                "must be below split.count " + std::to_string(*parts), std::to_string(number),
+                "the parts count from 0: split the model again")
+        .of(FaultKind::kOutOfRange);
+  }
   if (number == 0 || metadata.contains("general.architecture")) return;
   throw Error(file.name() + ": " + kPartNumber,
-              "must be 0: positions stand in a model's first part", std::to_string(number),
+              "must be 0: positions stand in a model's first part",
+              std::to_string(number) + (parts ? ", " + part_text(number, *parts) : ""),
               "read the file whose name ends in -00001-of-...")
       .of(FaultKind::kMissingKey);
 }

@@ -11,7 +11,8 @@
 
 namespace ropewalk {
 
-// Throws Error where the file is a later part of a split model, which holds no keys of positions.
+// Throws Error where the file is a later part of a split model, which holds no keys of positions,
+// and where the keys of the split are none: split.no beyond split.count, or one of them negative.
 void refuse_later_part(const GgufFile& file);
 
 // Sets the usable length, and adds findings: parts of a split model; lengths that do not fit each

@@ -233,6 +233,7 @@ double ScalingReader::read_beta(std::string_view suffix, double fallback, double
   const std::optional<double> found = keys_.number(suffix);
   if (!found) return fallback;
   if (*found <= 0) throw wrong(suffix, "must be positive");
+  if (*found > 1e6) throw wrong(suffix, "must be at most 1000000");
   report_.field_of_key(keys_, suffix == kBetaFast ? "beta_fast" : "beta_slow", suffix);
   if (scaling_.type != "yarn") {
     if (*found != theirs)

@@ -17,6 +17,7 @@
 #include "ropewalk/config/hf_unread.h"
 #include "ropewalk/config/json_fields.h"
 #include "ropewalk/config/model_config.h"
+#include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
@@ -28,7 +29,7 @@ class Reader {
   Reader(const Json& config, const std::string& place)
       : text_(config, place),
         reading_{.file = place, .top = text_.fields(), .family = text_.family(), .notes = notes_} {
-    config_.architecture = text_.model_type();
+    config_.architecture = printable(text_.model_type(), 60);
   }
 
   ModelConfig read() {

@@ -16,6 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using Json = nlohmann::ordered_json;
 
 // Four pairs.
@@ -342,6 +343,32 @@ TEST(HfConfig, SwappedBetasAreRefused) {
   EXPECT_THAT(refusal(with("rope_scaling", R"({"type": "yarn", "factor": 4, "beta_fast": 1,
                           "beta_slow": 32, "original_max_position_embeddings": 1024})")),
               HasSubstr("are the two swapped?"));
+}
+
+TEST(HfConfig, MultipliersWithoutMeasureAreRefused) {
+  for (const char* key :
+       {"beta_fast", "attention_factor", "attn_factor", "mscale", "mscale_all_dim"}) {
+    const std::string block = R"({"type": "yarn", "factor": 4, ")" + std::string(key) +
+                              R"(": 1e308, "original_max_position_embeddings": 1024})";
+    EXPECT_THAT(refusal(with("rope_scaling", block.c_str())),
+                HasSubstr("rope_scaling." + std::string(key) + ": must be"));
+  }
+}
+
+TEST(HfConfig, AStrangersTextNeitherFloodsNorGarblesTheTerminal) {
+  const Json bad = "\x1b[31m" + std::string(10000, 'x');
+  Json config = with("model_type", "\"llama\"");
+  config["model_type"] = bad;
+  const std::string model = refusal(config);
+  EXPECT_THAT(model, HasSubstr("got \\x1b[31mxxx"));
+  config = with("rope_scaling", R"({"type": "linear", "factor": 2})");
+  config["rope_scaling"]["type"] = bad;
+  const std::string type = refusal(config);
+  EXPECT_THAT(type, HasSubstr("got \\x1b[31mxxx"));
+  for (const std::string& said : {model, type}) {
+    EXPECT_THAT(said, Not(HasSubstr(std::string(61, 'x'))));
+    EXPECT_EQ(said.find('\x1b'), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ class HfScalingReader {
   double read_factor();
   int64_t read_original(bool required);
   void note_implied_factor(double factor, int64_t original);
-  bool positive(const std::string& key);  // whether it is there; its field, then, checked
+  bool positive(const std::string& key);    // whether it is there; its field, then, checked
+  bool multiplier(const std::string& key);  // the same, of what coordinates are multiplied by
   void count_from(int64_t length, const std::string& from);
   void usable(double length, const std::string& reason);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ropewalk/config/hf_spelling.h"
+#include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
@@ -60,8 +61,9 @@ DeclaredType type_of(JsonFields& block, const HfFamily& family) {
   const bool axes_only = modern && legacy && canonical_type(*modern) == "default" &&
                          *legacy == "mrope";  // what transformers 5 writes beside the old one
   if (modern && legacy && !axes_only && canonical_type(*modern) != canonical_type(*legacy)) {
-    throw Error(block.place("rope_type"), "must agree with " + block.name("type") + " " + *legacy,
-                *modern)
+    throw Error(block.place("rope_type"),
+                "must agree with " + block.name("type") + " " + printable(*legacy, 60),
+                printable(*modern, 60))
         .of(FaultKind::kConflict);
   }
   if (!modern && !legacy) return {};
@@ -74,8 +76,8 @@ DeclaredType type_of(JsonFields& block, const HfFamily& family) {
     known += (known.empty() ? "" : ", ") + std::string(type);
   }
   const std::string nearest = nearest_spelling(spelled, {kTypes.begin(), kTypes.end()});
-  throw Error(block.place(declared.key), "must be one of " + known + " (su is longrope)", spelled,
-              nearest.empty() ? "" : "did you mean " + nearest + "?")
+  throw Error(block.place(declared.key), "must be one of " + known + " (su is longrope)",
+              printable(spelled, 60), nearest.empty() ? "" : "did you mean " + nearest + "?")
       .of(FaultKind::kUnknownValue);
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ropewalk/config/hf_spelling.h"
+#include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
@@ -60,7 +61,7 @@ HfTextModel::HfTextModel(const Json& document, const std::string& file)
   std::string mend = nearest.empty() ? "" : "did you mean " + nearest + "?";
   if (!images.empty()) mend = "its positions are those of " + std::string(images);
   throw Error(namer->place(key), "must be one whose positions are known (" + known_families() + ")",
-              model_type_, mend)
+              printable(model_type_, 60), mend)
       .of(FaultKind::kUnknownValue);
 }
 

@@ -10,6 +10,14 @@
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
+namespace {
+
+// Beyond them, no multiplier or ramp is of use to a model.
+constexpr double kMostTurns = 1e6;
+constexpr double kLeastMultiplier = 1e-6;
+constexpr double kMostMultiplier = 1e6;
+
+}  // namespace
 
 // transformers derives a factor that is null; one that is missing it refuses. TeleChat3 derives it
 // whatever it is.
@@ -42,9 +50,20 @@ double HfScalingReader::yarn_factor(int64_t original) {
 }
 
 double HfScalingReader::beta(const std::string& key, double fallback) {
-  if (positive(key)) return *block().number(key);
+  if (positive(key)) {
+    const double turns = *block().number(key);
+    if (turns > kMostTurns) throw block().wrong(key, "must be at most 1000000");
+    return turns;
+  }
   notes_.field(key, to_text(fallback), Provenance::kFamilyDefault, key + " is absent");
   return fallback;
+}
+
+bool HfScalingReader::multiplier(const std::string& key) {
+  if (!positive(key)) return false;
+  const double value = *block().number(key);
+  if (value >= kLeastMultiplier && value <= kMostMultiplier) return true;
+  throw block().wrong(key, "must be from 1e-6 to 1e6: it multiplies every rotated coordinate");
 }
 
 void HfScalingReader::yarn() {
@@ -83,7 +102,7 @@ void HfScalingReader::yarn() {
 // Amplitude and logit multiplier.
 void HfScalingReader::yarn_multipliers(double factor) {
   std::string& scheme = result_.scheme;
-  const bool given = positive("attention_factor");
+  const bool given = multiplier("attention_factor");
   if (given) {
     scheme += ",attention_factor=" + to_text(*block().number("attention_factor"));
     notes_.info(name("attention_factor"),
@@ -95,6 +114,7 @@ void HfScalingReader::yarn_multipliers(double factor) {
     if (!block_has(key)) continue;
     const double value = *block().number(key);
     if (value < 0) throw block().wrong(key, "must not be negative");
+    if (value > kMostMultiplier) throw block().wrong(key, "must be at most 1000000");
     notes_.field_of_key(key, block(), key);
     scheme += "," + key + "=" + to_text(value);
   }
@@ -127,7 +147,7 @@ void HfScalingReader::yarn_multiplied(double factor) {
     notes_.field_of_key(plain, block(), plain);
     applies = *block().flag(plain);
   }
-  const bool multiplied = positive(times);
+  const bool multiplied = multiplier(times);
   if (applies && !multiplied) return;
 
   DoubleDouble amplitude = 1;
@@ -201,7 +221,7 @@ std::string HfScalingReader::divisors(const std::string& key) {
 
 // Ding et al. 2024, as in Phi-3's code: sqrt(1 + ln(s) / ln(L)), for both lists.
 double HfScalingReader::longrope_amplitude(int64_t original) {
-  if (positive("attention_factor")) {
+  if (multiplier("attention_factor")) {
     notes_.info(name("attention_factor"),
                 "attention_factor: transformers takes it; vLLM scales unless short_mscale and "
                 "long_mscale are given");
@@ -225,7 +245,7 @@ double HfScalingReader::longrope_amplitude(int64_t original) {
 void HfScalingReader::longrope_mscales() {
   if (block_has("attention_factor") && !reading_.family.two_mscales) return;
   if (!block_has("short_mscale") || !block_has("long_mscale")) return;
-  if (!positive("short_mscale") || !positive("long_mscale")) return;
+  if (!multiplier("short_mscale") || !multiplier("long_mscale")) return;
   result_.amplitude = *block().number("short_mscale");
   const double longer = *block().number("long_mscale");
   if (longer != result_.amplitude) result_.long_amplitude = longer;

@@ -4,21 +4,23 @@
 #include <cmath>
 #include <utility>
 
+#include "ropewalk/formats/printable.h"
+
 namespace ropewalk {
 namespace {
 
+constexpr size_t kLongest = 60;  // of a value that is told
 constexpr int64_t kLargestSize = int64_t{1} << 53;
 
 }  // namespace
 
 std::string json_text(const nlohmann::ordered_json& value) {
-  constexpr size_t kLongest = 60;
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     return std::isnan(value.get<double>()) ? "NaN" : "infinity";  // JSON itself has no word
   }
-  std::string text = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
+  const std::string text =
+      value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return printable(text, kLongest);
 }
 
 JsonFields::JsonFields(const nlohmann::ordered_json& object, std::string file, std::string path)
@@ -50,7 +52,7 @@ const nlohmann::ordered_json* JsonFields::raw(const std::string& key) {
 std::string JsonFields::spelled(const std::string& key) const {
   const nlohmann::ordered_json* const found = find(key);
   if (found == nullptr) return {};
-  return found->is_string() ? found->get<std::string>() : json_text(*found);
+  return found->is_string() ? printable(found->get<std::string>(), kLongest) : json_text(*found);
 }
 
 std::optional<int64_t> JsonFields::size(const std::string& key) {

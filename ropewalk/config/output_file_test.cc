@@ -1,6 +1,7 @@
 #include "ropewalk/config/output_file.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -9,6 +10,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class OutputFile : public testing::Test {
@@ -46,6 +48,42 @@ TEST_F(OutputFile, TheModelItselfIsNotReplacedByAnyName) {
   // And the other way round: the model is given by a link.
   EXPECT_THAT(message_of([&] { check_replaceable(path("link.gguf"), model_); }),
               HasSubstr("never modified"));
+}
+
+TEST_F(OutputFile, LinksAreNotReplaced) {
+  folder_.write("old.gguf", plain_gguf().file());
+  std::filesystem::create_symlink("old.gguf", path("link.gguf"));
+  std::filesystem::create_symlink("nowhere.gguf", path("dangling.gguf"));
+  for (const char* name : {"link.gguf", "dangling.gguf"}) {
+    EXPECT_THAT(said(path(name)), AllOf(HasSubstr("must not be a symbolic link"),
+                                        HasSubstr(path(name) + "; name the file")));
+  }
+  EXPECT_THAT(said("/dev/stdout"), HasSubstr("/dev/stdout; name"));
+}
+
+TEST_F(OutputFile, WhatIsNoRegularFileIsNotReplaced) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& special : {folder_.path(), path("pipe"), std::string("/dev/null")}) {
+    EXPECT_THAT(said(special), AllOf(HasSubstr("must be a regular file"),
+                                     HasSubstr(special + "; name a new file")));
+  }
+  EXPECT_THAT(said(""), HasSubstr("must name a file"));
+}
+
+TEST_F(OutputFile, TheFolderMustTakeAFile) {
+  const auto tried = [&](const std::string& model, const std::string& output) {
+    return message_of([&] { check_output(model, output); });
+  };
+  EXPECT_NO_THROW(check_output(model_, path("new.gguf")));
+  EXPECT_FALSE(std::filesystem::exists(path("new.gguf")));
+  EXPECT_THAT(tried(model_, path("none/new.gguf")), HasSubstr("must be in a folder that is there"));
+  EXPECT_THAT(tried(model_, path("model.gguf/new.gguf")), HasSubstr("must be in a folder"));
+  EXPECT_THAT(tried(model_, "/proc/new.gguf"), HasSubstr("must be writable"));
+  EXPECT_THAT(tried(model_, ""), HasSubstr("must name a file"));
+  const std::string config = folder_.write("config.json", "{}");
+  EXPECT_NO_THROW(check_output(config, path("made/later")));
+  EXPECT_FALSE(std::filesystem::exists(path("made")));
+  EXPECT_THAT(tried(folder_.path(), folder_.path()), HasSubstr("never modified"));
 }
 
 }  // namespace

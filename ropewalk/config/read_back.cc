@@ -22,7 +22,8 @@ constexpr double kStill = 1e-24;
 
 double difference(double wanted, double got) {
   if (std::abs(wanted) < kStill) return std::abs(got) < kStill ? 0 : kUnlike;
-  return std::abs(got - wanted) / std::abs(wanted);
+  const double off = std::abs(got - wanted) / std::abs(wanted);
+  return std::isnan(off) ? kUnlike : off;  // std::max would lose a NaN
 }
 
 double difference(const Spectrum& wanted, const Spectrum& got) {

@@ -35,6 +35,7 @@ TEST(DynamicYarn, GoesByTheWholeSequenceUnlessByBlocks) {
 
 TEST(DynamicYarn, RefusesEndsThatCross) {
   EXPECT_THROW(under("dynamic_yarn,beta_fast=1,beta_slow=2"), Error);
+  EXPECT_THROW(under("dynamic_yarn,beta_fast=1e308"), Error);
 }
 
 }  // namespace

@@ -76,5 +76,13 @@ TEST(Yarn, RefusesEndsThatCross) {
   EXPECT_NO_THROW(under("yarn,factor=8,beta_fast=1,beta_slow=1"));
 }
 
+TEST(Yarn, ParametersWithoutMeasureAreRefused) {
+  for (const char* part : {"beta_fast=1e308", "beta_slow=1e7,beta_fast=1e8", "mscale=1e308",
+                           "mscale_all_dim=1e7", "attention_factor=1e300"}) {
+    EXPECT_THROW(under(std::string("yarn,factor=8,") + part), Error) << part;
+  }
+  EXPECT_NO_THROW(under("yarn,factor=8,beta_fast=1e6"));
+}
+
 }  // namespace
 }  // namespace ropewalk
