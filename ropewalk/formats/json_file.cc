@@ -135,6 +135,11 @@ Json parse_json(std::string_view text, const std::string& place, size_t max_byte
     throw Error(place, "must have at most " + std::to_string(max_bytes) + " bytes",
                 std::to_string(text.size()));
   }
+  // The parser takes a zero byte for the end, and would not look at what follows it.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw Error(place + ": " + line_and_column(text, zero), "must be JSON, which has no zero byte",
+                "", "pad with spaces");
+  }
   Builder builder(text, place);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();

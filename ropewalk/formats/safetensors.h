@@ -17,10 +17,11 @@ namespace ropewalk {
 
 // A model in safetensors, checked as a whole when it is opened.
 //
-// Refused, with place and value: a header over 100 MB or longer than the file, JSON that is not a
-// table of tensors, duplicate names, shapes that do not make up their bytes, and tensors that leave
-// the data, overlap, or do not cover it (the format forbids holes). Of an index: shards that are
-// named by anything but a plain file name beside it, and tensors that their shard does not hold.
+// Refused, with place and value: a header over 100 MB or longer than the file, one that is padded
+// with anything but white space, JSON that is not a table of tensors, duplicate names, shapes that
+// do not make up their bytes, and tensors that leave the data, overlap, or do not cover it (the
+// format forbids holes). Of an index: shards that are named by anything but a plain file name
+// beside it, and tensors that their shard does not hold.
 class Safetensors : public TensorSource {
  public:
   // Opens a .safetensors file, an index (.json), or the directory of a model, where

@@ -1,10 +1,11 @@
-// Faults that public bug reports tell of, in tables of cosines (TAB), by the codes of the project's
-// collection: what is right is held to here. Tables hold the rows that were asked for, whatever
+// Faults that public bug reports tell of, in tables of cosines (TAB, LNG, INI), by the codes of the
+// project's collection: what is right is held to here. Tables hold the rows that were asked for, whatever
 // length a model declares, so that there is no end to run past.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "ropewalk/kernels/rotations.h"
@@ -81,6 +82,44 @@ TEST(Reports, TAB_09_OneTokenMoreChangesNoEarlierRow) {
         ASSERT_EQ(a.key_sin[row], b.key_sin[row]);
       }
     }
+  }
+}
+
+// Factors of LongRoPE and their amplitude: each entry is the exact one, rounded once to float32.
+TEST(Reports, LNG_08_TheTableIsExactAndFloat32) {
+  Spectrum spectrum = model(4096).spectrum.at(1);
+  for (size_t pair = 0; pair < 64; ++pair) {
+    spectrum.turns_per_token[pair] /= 1 + static_cast<double>(pair);
+  }
+  spectrum.amplitude = std::sqrt(1 + std::log(32.0) / std::log(4096.0));
+  const std::vector<DoubleDouble> positions = {1.0, 4095.0, 4096.0, 4097.0, 131071.0};
+  RotationTable table(64, static_cast<int64_t>(positions.size()));
+  fill_rotation_rows(spectrum, AngleMode::kExact, positions, 0, table);
+  static_assert(std::is_same_v<decltype(table.cos_of(0)), const float*>);
+  for (int64_t pair = 0; pair < 64; ++pair) {
+    for (size_t row = 0; row < positions.size(); ++row) {
+      const CosSin exact = cos_sin_at(positions[row], spectrum.turns_per_token[pair]);
+      EXPECT_FLOAT_EQ(table.cos_of(pair)[row], static_cast<float>(spectrum.amplitude * exact.cos));
+      EXPECT_FLOAT_EQ(table.sin_of(pair)[row], static_cast<float>(spectrum.amplitude * exact.sin));
+    }
+  }
+}
+
+// What was made is filled: no table holds what memory held before, nor cosines that are all one.
+TEST(Reports, INI_01_TablesAreFilledWhenTheyAreMade) {
+  const Rotary rotary = model(4096);
+  EXPECT_EQ(rotary.spectrum.at(1).inv_freq()[0], 1.0);
+  const Rotations rotations(rotary, 4096, 0, 4096, AngleMode::kExact);
+  ASSERT_EQ(rotations.heard(0).size(), 64u);
+  EXPECT_NEAR(cosine(rotations, 0, 1, 0), std::cos(1.0), 2e-7);
+  for (const HeardPair& heard : rotations.heard(0)) {
+    bool turns = false;
+    for (int64_t j = 0; j < 4096; ++j) {
+      const double cos = heard.key_cos[j], sin = heard.key_sin[j];
+      ASSERT_NEAR(cos * cos + sin * sin, 1, 3e-7);  // no NaN passes
+      turns = turns || sin != 0;
+    }
+    EXPECT_TRUE(turns) << heard.pair;
   }
 }
 

@@ -1,10 +1,11 @@
-// Faults that public bug reports tell of, of encodings beside RoPE (NRP) and of positions of several
-// axes (MRP), by the codes of the project's collection: what is right is held to here.
+// Faults that public bug reports tell of, of encodings beside RoPE (NRP), of positions of several
+// axes (MRP), of layouts (LAY) and bases (BAS), by the codes of the project's collection: what is right is held to here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,52 @@ TEST(Reports, NRP13_SlopesOfTenHeadsAreNotSorted) {
   auto sorted = slopes;
   std::ranges::sort(sorted, std::greater());
   EXPECT_NE(sorted, slopes) << "another model";
+}
+
+// ---- layouts and bases
+
+double norm(const std::vector<double>& head) {
+  return std::sqrt(std::inner_product(head.begin(), head.end(), head.begin(), 0.0));
+}
+
+// The fault: angles laid out (t0, t0, t1, t1) for a rule that pairs coordinates 0 with 2, 1 with 3,
+// so that the two parts of a pair turn by different angles.
+TEST(Reports, LAY_04_ARotationKeepsTheNorm) {
+  const std::vector<double> head = {0, 0, 1, 0}, angles = {1, 1, 0.01, 0.01};
+  std::vector<double> faulty(4);
+  for (size_t k = 0; k < 4; ++k) {
+    const double partner = k < 2 ? -head[k + 2] : head[k - 2];
+    faulty[k] = head[k] * std::cos(angles[k]) + partner * std::sin(angles[k]);
+  }
+  EXPECT_NEAR(norm(faulty), 1.306895, 5e-7);
+  for (const PairOrder order : {PairOrder::kHalf, PairOrder::kInterleaved}) {
+    const Rotary rotary = plain_rotary({.base = 10000.0, .frequency_dim = 4}, {order, 4, 4});
+    EXPECT_NEAR(norm(reference_rotate(rotary.layout, rotary.spectrum.at(1), 1.0, head)), 1, 1e-15);
+  }
+}
+
+TEST(Reports, LAY_13_CentresOfPatches) {
+  const VisionRotary rotary = dinov3_vision(16);
+  EXPECT_EQ(rotary.layout.order, PairOrder::kHalf);
+  std::vector<double> centres;
+  for (int64_t row = 0; row < 4; ++row) {
+    const DoubleDouble turns = rotary.turns({4, 4}, {row, 0})[0];
+    centres.push_back(static_cast<double>(turns / rotary.turns_per_unit[0]));
+  }
+  expect_near(centres, {-0.75, -0.25, 0.25, 0.75}, 1e-15);
+  const VisionRotary other = llama4_vision(16);
+  EXPECT_NE(other.layout.order, rotary.layout.order);
+  EXPECT_NE(other.coordinate, rotary.coordinate);
+}
+
+// How far a base of 10000 is from the declared 1000000, as heard at position 64.
+TEST(Reports, BAS_04_AnotherBaseIsHeard) {
+  const Spectrum wrong = rope_spectrum(1e4, 128, 64), declared = rope_spectrum(1e6, 128, 64);
+  double sum = 0;
+  for (size_t pair = 0; pair < 64; ++pair) {
+    sum += cos_sin_at(64.0, wrong.turns_per_token[pair] - declared.turns_per_token[pair]).cos;
+  }
+  EXPECT_NEAR(sum / 64, 0.4446, 5e-5);
 }
 
 // ---- positions of several axes
