@@ -11,6 +11,7 @@
 #include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/hf_families.h"
 #include "ropewalk/config/spectrum_form.h"
+#include "ropewalk/schemes/dual_chunk.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/schemes/source.h"
 
@@ -386,14 +387,17 @@ void Planner::say_chunks(const ParsedPart& part) {
                 "must come with length_temperature: vLLM multiplies logits by the length where it "
                 "reads dual_chunk_attention_config");
   }
+  if (part.params.has("pairs")) {
+    throw Error(place(part), "must move every pair: vLLM knows no others", "pairs");
+  }
   const SpectrumRule& rule = spectrum_ != nullptr ? rule_ : rotary_.spectrum;
   const bool fixed = rule.length() == SpectrumRule::Length::kFixed;
   if (!fixed || !same_frequencies(rule.at(1), plain_spectrum(rotary_))) {
     throw Error(place(part), "must be beside plain RoPE: vLLM scales nothing else with it");
   }
-  form_.top["dual_chunk_attention_config"] = {{"chunk_size", part.params.integer("chunk")},
-                                              {"local_size", part.params.integer("local")},
-                                              {kOriginal, trained}};
+  const DualChunk chosen = dca_chunks(part.params, rotary_);
+  form_.top["dual_chunk_attention_config"] = {
+      {"chunk_size", chosen.chunk}, {"local_size", chosen.local}, {kOriginal, trained}};
   form_.how += ", dual_chunk_attention_config";
 }
 

@@ -304,6 +304,12 @@ TEST_F(RoundTrip, VllmReadsChunksOfQwen2Alone) {
             (Json{{"chunk_size", 8192},
                   {"local_size", 1024},
                   {"original_max_position_embeddings", 32768}}));
+  // Without numbers it is the paper's: they are the model's own.
+  const Json papers = write_config(config, "dca+length_temperature", 131072, TargetEngine::kVllm);
+  EXPECT_EQ(papers["dual_chunk_attention_config"]["chunk_size"], 32767);
+  EXPECT_EQ(papers["dual_chunk_attention_config"]["local_size"], 32767 - 24576);
+  EXPECT_THAT(refusal_of_config(config, "dca,pairs=0:3+length_temperature", TargetEngine::kVllm),
+              HasSubstr("every pair"));
   EXPECT_THAT(refusal_of_config(config, scheme), HasSubstr("no key for a distance map"));
   EXPECT_THAT(refusal_of_config(config, "dca,chunk=8192,local=1024", TargetEngine::kVllm),
               HasSubstr("length_temperature"));

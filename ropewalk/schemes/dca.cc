@@ -3,21 +3,12 @@
 #include <algorithm>
 
 #include "ropewalk/schemes/dual_chunk.h"
-#include "ropewalk/schemes/source.h"
 
 namespace ropewalk {
 namespace {
 
-// The paper's P_q and P_k in the terms of dual_chunk_map: r = s, chunk = L - 1.
-DualChunk papers_own(int64_t trained_length) {
-  const int64_t s = std::max<int64_t>(1, trained_length * 3 / 4);
-  const int64_t farthest = std::max(s, trained_length - 1);
-  return {.chunk = farthest, .local = farthest - s};
-}
-
 Rotary build(const SchemeParams& p, Rotary declared) {
-  const DualChunk chosen =
-      dual_chunk_params(p, p.has("chunk") ? DualChunk{} : papers_own(trained_length(p, declared)));
+  const DualChunk chosen = dca_chunks(p, declared);
   declared.distance = dual_chunk_map(chosen.chunk, chosen.local, p.pairs());
   return declared;
 }
@@ -30,7 +21,7 @@ std::string text_of(const DualChunk& chosen) {
 // hardly trained.
 std::vector<std::string> candidates(int64_t trained_length, int64_t) {
   const int64_t well_trained = std::max<int64_t>(2, trained_length * 7 / 10);
-  return {text_of(papers_own(trained_length)), text_of(papers_own(well_trained))};
+  return {text_of(papers_dual_chunk(trained_length)), text_of(papers_dual_chunk(well_trained))};
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ropewalk/schemes/source.h"
+
 namespace ropewalk {
 
 DistanceMap dual_chunk_map(int64_t chunk, int64_t local, PairRange pairs) {
@@ -29,6 +31,18 @@ DualChunk dual_chunk_params(const SchemeParams& params, const DualChunk& preset)
     params.refuse("local", "must be below chunk", std::to_string(given.local));
   }
   return given;
+}
+
+DualChunk papers_dual_chunk(int64_t trained_length) {
+  const int64_t s = std::max<int64_t>(1, trained_length * 3 / 4);
+  const int64_t farthest = std::max(s, trained_length - 1);
+  return {.chunk = farthest, .local = farthest - s};
+}
+
+DualChunk dca_chunks(const SchemeParams& params, const Rotary& declared) {
+  return dual_chunk_params(params, params.has("chunk")
+                                       ? DualChunk{}
+                                       : papers_dual_chunk(trained_length(params, declared)));
 }
 
 std::vector<ParamInfo> dual_chunk_param_infos(const std::string& chunk_default,

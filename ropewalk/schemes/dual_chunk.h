@@ -27,6 +27,14 @@ struct DualChunk {
 // Error where they do not fit.
 DualChunk dual_chunk_params(const SchemeParams& params, const DualChunk& preset);
 
+// What `dca` with these parameters is on a model: the paper's setting where it has none. Throws
+// Error where that needs a trained length and the model tells none.
+DualChunk dca_chunks(const SchemeParams& params, const Rotary& declared);
+
+// The paper's chunks of s = 3L/4 tokens, window of L - s and farthest distance L - 1, as chunk
+// and local.
+DualChunk papers_dual_chunk(int64_t trained_length);
+
 std::vector<ParamInfo> dual_chunk_param_infos(const std::string& chunk_default,
                                               const std::string& local_default);
 
