@@ -136,7 +136,7 @@ Json json_of(const EngineView& view) {
   json["gap"] = nullptr;
   if (view.gap) {
     const EngineGap& gap = *view.gap;
-    json["gap"] = {{"length", gap.length},
+    json["gap"] = {{"length", gap.length == 0 ? Json() : Json(gap.length)},
                    {"first_pair", gap.spectrum.same() ? Json() : Json(gap.spectrum.first_pair)},
                    {"largest_ratio", or_null(gap.spectrum.largest_ratio)},
                    {"worst_pair", gap.spectrum.worst_pair},

@@ -468,7 +468,11 @@ void write_show_npy(const ShowReport& report, const std::string& path) {
   uint64_t n_pairs = 0;
   for (const ShownGroup& group : report.groups) {
     if (group.spectra.empty()) continue;
-    const ShownSpectrum& shown = group.spectra.back();
+    if (group.spectra.size() > 1) {
+      throw Error("--npy", "needs --context: frequencies depend on how many tokens are read",
+                  group.group->scheme.substr(0, 60));
+    }
+    const ShownSpectrum& shown = group.spectra.front();
     if (n_groups++ == 0) n_pairs = shown.pairs.size();
     if (shown.pairs.size() != n_pairs) {
       throw Error("--npy", "needs layers of equally many pairs",

@@ -70,7 +70,7 @@ struct ShownGroup {
   int64_t passed_before = 0;
   std::vector<ShownSpectrum> spectra;  // none where the layers are not rotated
   std::vector<Digit> plain_digits;     // under plain RoPE, where asked for
-  std::vector<ShownReach> reach;
+  std::vector<ShownReach> reach;       // of the last spectrum
 };
 
 struct ShowReport {
@@ -113,7 +113,7 @@ void print_show_csv(const ShowReport& report);
 
 // inv_freq of each group, (groups, n_pairs), or with positions cos and sin of each exact angle,
 // (groups, positions, n_pairs, 2), amplitude left out. A single group's axis is left out. Throws
-// Error where groups have different numbers of pairs.
+// Error where groups have different numbers of pairs, or several spectra.
 void write_show_npy(const ShowReport& report, const std::string& path);
 
 }  // namespace ropewalk

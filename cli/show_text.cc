@@ -200,7 +200,9 @@ void print_spectrum(const ShownGroup& group, const ShownSpectrum& shown, const S
 
 void print_reach(const ShownGroup& group) {
   if (group.reach.empty()) return;
-  fmt::print("\n  Reach: rules of thumb, not measurements\n");
+  const std::string length =
+      group.spectra.size() > 1 ? fmt::format(" at {} tokens", group.spectra.back().length) : "";
+  fmt::print("\n  Reach{}: rules of thumb, not measurements\n", length);
   Table table(4);
   for (const ShownReach& reach : group.reach) table.add({reach.name, reach.text});
   fmt::print("{}", table.text());

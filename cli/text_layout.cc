@@ -21,9 +21,29 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
+// The text with words that no line holds parted behind a sign that parts names, if they have one.
+std::string with_parted_words(std::string_view text, size_t room) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (word.size() > room) {
+      const size_t sign = word.find_last_of(".,/:", room - 1);
+      if (sign == std::string_view::npos) break;
+      out += std::string(word.substr(0, sign + 1)) + ' ';
+      word.remove_prefix(sign + 1);
+    }
+    out += std::string(word) + ' ';
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string paragraph(std::string_view text, std::string_view first, size_t hang) {
+std::string paragraph(std::string_view whole, std::string_view first, size_t hang) {
+  const std::string parted = with_parted_words(whole, kLineWidth - hang);
+  std::string_view text = parted;
   std::string out(first);
   size_t used = width_of(first);
   bool line_is_empty = true;

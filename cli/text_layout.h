@@ -12,7 +12,8 @@ namespace ropewalk {
 inline constexpr size_t kLineWidth = 110;
 
 // The text in lines of at most kLineWidth characters, parted at spaces; the first behind `first`,
-// the others behind as many spaces as `hang` has. A word that is too long by itself stays whole.
+// the others behind as many spaces as `hang` says. A word that is too long for a line is parted
+// behind a . , / or : in it, or stays whole.
 std::string paragraph(std::string_view text, std::string_view first, size_t hang);
 
 // Rows of cells; all columns but the last as wide as their widest cell (at most kWidestCell), the

@@ -15,6 +15,11 @@ TEST(Paragraph, PartsAtSpacesAndHangs) {
   EXPECT_EQ(paragraph("", "name", 4), "name\n");
 }
 
+TEST(Paragraph, PartsLongNamesBehindTheirSigns) {
+  const std::string name = std::string(60, 'a') + "." + std::string(60, 'b');
+  EXPECT_EQ(paragraph(name, "  ", 2), "  " + name.substr(0, 61) + "\n  " + name.substr(61) + "\n");
+}
+
 TEST(Paragraph, IsNeverWiderThanTheLine) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += std::string(static_cast<size_t>(1 + i * 7 % 13), 'w') + " ";

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/all_faults.h"
+#include "ropewalk/config/engine_views.h"
 #include "ropewalk/config/model_config.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -32,6 +34,15 @@ void check(const Rotary& rotary) {
   }
 }
 
+// What engines make of it never fails, and what is worked out is a number.
+void check_views(const ModelConfig& config, ModelFormat format) {
+  for (const EngineView& view : engine_views(config, format)) {
+    require(view.group < config.groups.size());
+    require(!view.says.empty() && !view.takes.empty());
+    if (view.gap) require(!std::isnan(view.gap->spectrum.largest_ratio));
+  }
+}
+
 void check(const ModelConfig& config) {
   require(!config.groups.empty());
   for (const LayerGroup& group : config.groups) {
@@ -40,6 +51,15 @@ void check(const ModelConfig& config) {
   }
   for (const DeclaredField& field : config.fields) require(!field.name.empty());
   require(trained_length(config) >= 0);
+  check_views(config, ModelFormat::kGguf);
+  check_views(config, ModelFormat::kHuggingFace);
+}
+
+// A file has faults where it is not read, and no others.
+void check_faults(const AllFaults& found, bool reads) {
+  require(found.faults.empty() == reads);
+  require(found.config.has_value() || !reads);
+  if (found.config) check(*found.config);
 }
 
 // What the reader gives, or nothing where it refuses.
@@ -55,12 +75,13 @@ std::optional<ModelConfig> try_to(Read read) {
 // Both readers: what the stricter one takes, the other takes too. Nothing that was read may be
 // refused later, so no Error is caught here.
 template <typename ReadConfig, typename ReadPositions>
-void read(ReadConfig read_config, ReadPositions read_positions) {
+bool read(ReadConfig read_config, ReadPositions read_positions) {
   const std::optional<ModelConfig> to_run = try_to(read_config);
   const std::optional<ModelConfig> to_show = try_to(read_positions);
   if (to_run) check(*to_run);
   if (to_show) check(*to_show);
   require(to_show || !to_run);
+  return to_show.has_value();
 }
 
 }  // namespace
@@ -74,7 +95,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     } catch (const Error&) {
       return 0;
     }
-    read([&] { return read_gguf_config(*file); }, [&] { return read_gguf_positions(*file); });
+    const bool reads =
+        read([&] { return read_gguf_config(*file); }, [&] { return read_gguf_positions(*file); });
+    check_faults(find_gguf_faults(*file), reads);
     return 0;
   }
   nlohmann::ordered_json document;
@@ -83,7 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error&) {
     return 0;
   }
-  read([&] { return read_hf_config(document, "fuzz"); },
-       [&] { return read_hf_positions(document, "fuzz"); });
+  const bool reads = read([&] { return read_hf_config(document, "fuzz"); },
+                          [&] { return read_hf_positions(document, "fuzz"); });
+  check_faults(find_hf_faults(document, "fuzz"), reads);
   return 0;
 }

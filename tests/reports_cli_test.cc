@@ -1,9 +1,11 @@
 // Public bug reports about what tools say of a model file, restated as what must hold of `show`, `check`
 // and `compare`. Codes are those of the collection that this project was given.
 #include <cmath>
-#include <numbers>
+#include <utility>
+#include <vector>
 
 #include "ropewalk/config/test_support.h"
+#include "ropewalk/math/turns.h"
 #include "tests/run_command.h"
 
 namespace ropewalk {
@@ -139,6 +141,55 @@ TEST_F(ReportsCli, Lay08LayoutIsExplained) {
   EXPECT_THAT(
       text({"show", config("half", small_llama())}),
       AllOf(HasSubstr("(i, i + 64) in the stored weights"), HasSubstr("must first interleave")));
+}
+
+// The rows as `show` says to reorder them, then halves: the same scores as interleaved.
+TEST_F(ReportsCli, Lay08ReorderedRowsUnderHalvesScoreTheSame) {
+  constexpr int64_t kDim = 64;
+  const Spectrum spectrum = rope_spectrum(10000, kDim, kDim / 2);
+  const PairLayout neighbours{PairOrder::kInterleaved, kDim, kDim};
+  const PairLayout halves{PairOrder::kHalf, kDim, kDim};
+  const auto value = [](int64_t k, int64_t seed) {
+    return std::sin(static_cast<double>(k * k + 7 * seed)) * 3;
+  };
+  const auto stored = [&](int64_t seed) {
+    std::vector<double> x;
+    for (int64_t k = 0; k < kDim; ++k) x.push_back(value(k, seed));
+    return x;
+  };
+  const auto deinterleaved = [](const std::vector<double>& x) {
+    std::vector<double> y;
+    for (size_t k = 0; k < x.size(); k += 2) y.push_back(x[k]);
+    for (size_t k = 1; k < x.size(); k += 2) y.push_back(x[k]);
+    return y;
+  };
+  const auto rotated = [&](std::vector<double> x, const PairLayout& layout, int64_t position) {
+    for (int64_t pair = 0; pair < layout.n_pairs(); ++pair) {
+      const CosSin turn =
+          cos_sin_at(DoubleDouble(position), spectrum.turns_per_token[static_cast<size_t>(pair)]);
+      double& first = x[static_cast<size_t>(layout.first(pair))];
+      double& second = x[static_cast<size_t>(layout.second(pair))];
+      const double kept = first;
+      first = kept * turn.cos - second * turn.sin;
+      second = second * turn.cos + kept * turn.sin;
+    }
+    return x;
+  };
+  const auto score = [](const std::vector<double>& q, const std::vector<double>& k) {
+    double sum = 0;
+    for (size_t c = 0; c < q.size(); ++c) sum += q[c] * k[c];
+    return sum;
+  };
+  for (const auto& [i, j] : {std::pair<int64_t, int64_t>{1, 0}, {64, 3}, {4096, 1000}}) {
+    const double as_stored =
+        score(rotated(stored(1), neighbours, i), rotated(stored(2), neighbours, j));
+    const double reordered = score(rotated(deinterleaved(stored(1)), halves, i),
+                                   rotated(deinterleaved(stored(2)), halves, j));
+    EXPECT_NEAR(reordered / as_stored, 1, 1e-12);
+    const double not_reordered =
+        score(rotated(stored(1), halves, i), rotated(stored(2), halves, j));
+    EXPECT_GT(std::abs(not_reordered / as_stored - 1), 1e-6);
+  }
 }
 
 TEST_F(ReportsCli, Ggu13WhoImpliesTheLayoutIsSaid) {
@@ -286,6 +337,23 @@ TEST_F(ReportsCli, Sch05TheQueryScaleByPosition) {
   EXPECT_EQ(positions[1]["query_scale"], 1.0);
   EXPECT_NEAR(positions[2]["query_scale"].get<double>(), 1.050068, 5e-7);
   EXPECT_NEAR(positions[3]["query_scale"].get<double>(), 1.181818, 5e-7);
+}
+
+TEST_F(ReportsCli, Sch08ChunksAreToldAndWhoIgnoresThem) {
+  Json document = small_llama(128, 10000, 1010000);
+  document["model_type"] = "qwen2";
+  document["dual_chunk_attention_config"] = {
+      {"chunk_size", 262144}, {"local_size", 8192}, {"original_max_position_embeddings", 262144}};
+  const std::string model = config("m", document);
+  EXPECT_THAT(text({"show", model}), HasSubstr("dca,chunk=262144,local=8192"));
+  std::vector<std::string> ignore;
+  const Json shown = show(model);
+  for (const Json& view : shown["engines"]) {
+    if (view["rule"] != 16) continue;
+    EXPECT_THAT(view["takes"].get<std::string>(), HasSubstr("every token sees the true distance"));
+    ignore.push_back(view["engine"]);
+  }
+  EXPECT_THAT(ignore, testing::UnorderedElementsAre("llama.cpp", "transformers"));
 }
 
 TEST_F(ReportsCli, Swa01WhatAWindowMeansIsSaid) {

@@ -110,6 +110,14 @@ TEST_F(ShowCommand, NpyHoldsFrequenciesOrAngles) {
   EXPECT_THAT(read_file(path("angles.npy")), HasSubstr("'shape': (3, 64, 2), "));
 }
 
+TEST_F(ShowCommand, NpyOfWhatDependsOnTheLengthNeedsOne) {
+  Json document = small_llama();
+  document["rope_scaling"] = {{"rope_type", "dynamic"}, {"factor", 2.0}};
+  const std::string model = config("dynamic", document);
+  EXPECT_THAT(refused(model, {"--npy", path("a.npy")}), HasSubstr("--context"));
+  show(model, {"--npy", path("a.npy"), "--context", "8192"});
+}
+
 // The digits of 1000 in base 10, which is what 8 coordinates of base 10000 write it in.
 TEST_F(ShowCommand, DigitsAreThoseOfThePosition) {
   const Json shown = show_json(tiny_, {"--digits", "1000"});

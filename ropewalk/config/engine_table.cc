@@ -30,9 +30,9 @@ constexpr ConvertedName kConvertedNames[] = {{"cohere", "command-r"},
                                              {"deepseek_v2", "deepseek2"},
                                              {"deepseek_v3", "deepseek2"},
                                              {"deepseek_v32", "deepseek32"},
-                                             {"gemma3_text", "gemma3"},
-                                             {"gemma3n_text", "gemma3n"},
-                                             {"gemma4_text", "gemma4"},
+                                             {"ernie4_5_moe", "ernie4_5-moe"},
+                                             {"exaone_moe", "exaone-moe"},
+                                             {"falcon_h1", "falcon-h1"},
                                              {"glm4_moe", "glm4moe"},
                                              {"glm_moe_dsa", "glm-dsa"},
                                              {"gpt_neox", "gptneox"},
@@ -41,8 +41,10 @@ constexpr ConvertedName kConvertedNames[] = {{"cohere", "command-r"},
                                              {"granitemoeshared", "granitemoe"},
                                              {"hunyuan_v1_dense", "hunyuan-dense"},
                                              {"hunyuan_v1_moe", "hunyuan-moe"},
+                                             {"internlm3", "llama"},
                                              {"kimi_k2", "deepseek2"},
                                              {"kimi_k25", "deepseek2"},
+                                             {"lfm2_moe", "lfm2moe"},
                                              {"mimo_v2_flash", "mimo2"},
                                              {"minimax_m2", "minimax-m2"},
                                              {"ministral3", "mistral3"},
@@ -86,7 +88,12 @@ TargetEngine parse_target_engine(const std::string& name) {
 std::string_view llama_cpp_architecture(std::string_view model_type) {
   const auto* const found =
       std::ranges::find(kConvertedNames, model_type, &ConvertedName::model_type);
-  return found == std::end(kConvertedNames) ? model_type : found->architecture;
+  if (found != std::end(kConvertedNames)) return found->architecture;
+  // The text part of a model that sees, too: "llama4_text".
+  constexpr std::string_view kText = "_text";
+  if (!model_type.ends_with(kText)) return model_type;
+  model_type.remove_suffix(kText.size());
+  return llama_cpp_architecture(model_type);
 }
 
 LlamaCppLoads llama_cpp_loads(std::string_view architecture) {

@@ -223,7 +223,10 @@ MaybeReading dynamic_vllm(const Layers& layers) {
       layers.field("max_trained_positions") != nullptr) {
     return {};
   }
-  return dropped(layers, layers.part({"dynamic_ntk", "qwen_dynamic_ntk", "dynamic_yarn"}),
+  if (const ParsedPart* const part = layers.part({"qwen_dynamic_ntk", "dynamic_yarn"})) {
+    return dropped(layers, part, "it knows no such rule");
+  }
+  return dropped(layers, layers.part({"dynamic_ntk"}),
                  "it scales by its longest length over max_trained_positions, which is the same "
                  "where the key is absent");
 }
@@ -579,18 +582,25 @@ const Row kRows[] = {
     {{25, kLlamaCpp, "t5_distance", {}}, t5_distance, false},
 };
 
+bool is_fixed(const Rotary& rotary) {
+  return rotary.spectrum.length() == SpectrumRule::Length::kFixed;
+}
+
 // Of several lengths, the one at which the readings are farthest apart: where both end, where the
 // file's trained length ends, and past it.
 EngineGap widest_gap(const Layers& layers, const Rotary& taken) {
   const Rotary& file = layers.rotary();
+  const bool fixed = is_fixed(file) && is_fixed(taken);
   const int64_t trained = std::max<int64_t>(layers.trained(), 1);
+  std::vector<int64_t> lengths = {trained};
+  if (!fixed) lengths.insert(lengths.end(), {trained + 1, 2 * trained, layers.context(), 1});
   EngineGap widest;
   double most = -1;
-  for (const int64_t length : {int64_t{1}, trained, trained + 1, 2 * trained, layers.context()}) {
+  for (const int64_t length : lengths) {
     if (length < 1) continue;
     const Spectrum ours = file.spectrum.at(length);
     const Spectrum theirs = taken.spectrum.at(length);
-    EngineGap gap{.length = length,
+    EngineGap gap{.length = fixed ? 0 : length,
                   .spectrum = spectrum_gap(ours, theirs),
                   .amplitude_ratio = theirs.amplitude / ours.amplitude,
                   .multiplier_ratio = theirs.logit_multiplier / ours.logit_multiplier};
@@ -708,6 +718,7 @@ std::string to_text(const EngineGap& gap) {
   };
   add("amplitude", gap.amplitude_ratio);
   add("logits", gap.multiplier_ratio);
+  if (gap.length != 0) text += ", in a sequence of " + std::to_string(gap.length) + " tokens";
   return text;
 }
 

@@ -31,7 +31,7 @@ struct EngineRule {
 
 // What a reading costs, at the length where it costs most.
 struct EngineGap {
-  int64_t length = 0;  // tokens in the sequence
+  int64_t length = 0;  // tokens in the sequence; 0: any
   SpectrumGap spectrum;
   double amplitude_ratio = 1;   // engine's over the file's
   double multiplier_ratio = 1;  // of logits, likewise

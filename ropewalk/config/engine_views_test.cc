@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "ropewalk/config/portability.h"
 #include "ropewalk/math/alibi.h"
 #include "ropewalk/schemes/param_value.h"
+#include "ropewalk/testing/exact_values.h"
 
 namespace ropewalk {
 namespace {
@@ -244,6 +246,35 @@ TEST(EngineViews, Row11LengthInsideTheLlama3Block) {
                "text_config.rope_parameters.original_max_position_embeddings");
   EXPECT_TRUE(deeper.has(11, kLlamaCpp));
   EXPECT_FALSE(inside.has(11, kVllm));
+}
+
+TEST(EngineTable, KnowsModelTypesByTheirArchitecture) {
+  EXPECT_EQ(llama_cpp_architecture("mistral"), "llama");
+  EXPECT_EQ(llama_cpp_architecture("gemma3_text"), "gemma3");
+  EXPECT_EQ(llama_cpp_architecture("llama4_text"), "llama4");
+  EXPECT_EQ(llama_cpp_architecture("qwen3_vl_text"), "qwen3vl");
+  EXPECT_EQ(llama_cpp_architecture("llama"), "llama");
+  EXPECT_TRUE(llama_cpp_loads_rope_freqs("llama4_text"));
+}
+
+// The atlas has older names for two: DeepSeek-V3.2 has had an architecture of its own since, and
+// HunyuanVL's is spelt with a line below.
+TEST(EngineTable, ArchitecturesAreThoseOfTheAtlas) {
+  const auto shared = exact_values::shared_folder();
+  if (!shared) GTEST_SKIP() << "no ../shared: names are not held to the atlas";
+  const nlohmann::json atlas = exact_values::read_json(*shared / "golden" / "atlas.json");
+  size_t n_compared = 0;
+  for (const nlohmann::json& entry : atlas) {
+    const std::string type = entry["config"].value("model_type", "");
+    const nlohmann::json& gguf = entry["gguf"];
+    if (type.empty() || !gguf.is_object() || !gguf.contains("arch") || !gguf["arch"].is_string()) {
+      continue;
+    }
+    if (type == "deepseek_v32" || type == "hunyuan_vl") continue;
+    EXPECT_EQ(llama_cpp_architecture(type), gguf["arch"].get<std::string>()) << entry["name"];
+    ++n_compared;
+  }
+  EXPECT_GT(n_compared, 100u);
 }
 
 // Minitron-8B: hidden 4096, 48 heads of 128, half of them rotated.

@@ -125,6 +125,13 @@ TEST(SchemeString, APlusSignInANumberIsNamed) {
   EXPECT_THAT(message_of("longrope,long=1:1e+1:2,short=1:1:1"), HasSubstr("got 1e+1; write 1e1"));
 }
 
+// Users of engines that take 1 / factor.
+TEST(SchemeString, AFrequencyScaleIsNoFactor) {
+  EXPECT_THAT(message_of("linear,factor=0.125"), HasSubstr("frequency scale 0.125 is factor 8"));
+  EXPECT_THAT(message_of("yarn,factor=0.25"), HasSubstr("is factor 4"));
+  EXPECT_THAT(message_of("linear,factor=-1"), Not(HasSubstr("frequency scale")));
+}
+
 TEST(SchemeString, WholeNumbersMayBeSpeltAsOthers) {
   EXPECT_EQ(parse_scheme("cap,window=1e6").text(), "cap,window=1000000");
   EXPECT_EQ(parse_scheme("cap,window=512.0").text(), "cap,window=512");
