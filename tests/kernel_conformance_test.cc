@@ -11,6 +11,7 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/kernels/attention.h"
+#include "ropewalk/kernels/decode.h"
 #include "ropewalk/kernels/rotations.h"
 #include "ropewalk/math/reference.h"
 #include "ropewalk/schemes/registry.h"
@@ -84,6 +85,26 @@ std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs&
   return out;
 }
 
+// The last row, as the next token of a sequence that has the others in its cache.
+template <typename Element>
+std::vector<float> decode_last_row(const Rotary& rotary, const Case& c, const Inputs& in) {
+  KvTiles<Element> kv(c.n_kv_heads, c.layout.head_dim, c.n_tokens);
+  kv.store(0, c.n_tokens, in.key.data(), in.value.data());
+  const int64_t i = c.n_tokens - 1;
+  const int64_t row = c.n_heads * c.layout.head_dim;
+  const int64_t length = rotary.spectrum.length_for_row(i, c.n_tokens);
+  const double scale = rotary.spectrum.at(length).logit_multiplier * rotary.temperature.at(i) /
+                       std::sqrt(static_cast<double>(c.layout.head_dim));
+  std::vector<float> out(static_cast<size_t>(row));
+  DecodeRotations rotations(rotary, c.n_tokens, AngleMode::kExact);
+  DecodeWorkspace workspace;
+  rotations.stand_at(i - 1);
+  rotations.stand_at(i);
+  decode<Element>(rotations, kv, c.n_heads, in.query.data() + i * row, static_cast<float>(scale),
+                  out.data(), workspace);
+  return out;
+}
+
 std::vector<double> run_reference(const Rotary& rotary, const Case& c, const Inputs& in) {
   const ReferenceShape shape{
       .n_tokens = c.n_tokens, .n_heads = c.n_heads, .n_kv_heads = c.n_kv_heads, .scale = {}};
@@ -130,6 +151,9 @@ TEST_P(KernelConformance, EveryTargetGivesTheReference) {
     const Case c{.layout = layout};
     const Inputs in = random_inputs(c);
     const Inputs in_bf16 = {in.query, rounded(in.key), rounded(in.value)};
+    const auto last_row = [&](const std::vector<double>& all) {
+      return std::vector<double>(all.end() - c.n_heads * layout.head_dim, all.end());
+    };
     for (const std::string& setting : settings(scheme, layout.n_pairs())) {
       const Rotary rotary = apply_scheme(setting, declared(layout));
       const std::vector<double> expected = run_reference(rotary, c, in);
@@ -140,9 +164,14 @@ TEST_P(KernelConformance, EveryTargetGivesTheReference) {
         const double plain = worst(run_kernel<float>(rotary, c, in), expected);
         const double cached = worst(run_kernel<Bf16>(rotary, c, in), expected_bf16);
         EXPECT_LE(plain, kBound) << setting << " on " << target;
+        const double next = worst(decode_last_row<float>(rotary, c, in), last_row(expected));
+        const double next_cached =
+            worst(decode_last_row<Bf16>(rotary, c, in), last_row(expected_bf16));
         EXPECT_LE(cached, kBound) << setting << " on " << target << ", bf16 cache";
-        largest = std::max({largest, plain, cached});
-        checks += 2;
+        EXPECT_LE(next, kBound) << setting << " on " << target << ", decoding";
+        EXPECT_LE(next_cached, kBound) << setting << " on " << target << ", decoding, bf16 cache";
+        largest = std::max({largest, plain, cached, next, next_cached});
+        checks += 4;
       }
     }
   }

@@ -1,0 +1,226 @@
+#include "ropewalk/kernels/decode_rotations.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "ropewalk/kernels/attention.h"
+#include "ropewalk/math/turns.h"
+
+namespace ropewalk {
+namespace {
+
+int64_t whole_tiles(int64_t tokens) { return (tokens + kTile - 1) / kTile; }
+
+// Whether map(kTile * n + t) - map(kTile * n) is the same for every tile n up to `capacity` tokens.
+bool repeats_by_tile(const PositionMap& map, int64_t capacity) {
+  const bool straight = map.steps.empty() && map.period >= capacity && kTile % map.group == 0;
+  return straight && static_cast<double>(map(capacity)) < map.limit &&
+         static_cast<double>(map(0)) < map.limit;
+}
+
+bool is_still(const PositionMap& map) {
+  return map.steps.empty() && static_cast<double>(map.slope) == 0 &&
+         static_cast<double>(map.carry) == 0;
+}
+
+void negate_sines(RotationTable& table) {
+  for (float& sine : std::span<float>(table.sin)) sine = -sine;
+}
+
+}  // namespace
+
+DecodeRotations::DecodeRotations(Rotary rotary, int64_t capacity, AngleMode mode)
+    : rotary_(std::move(rotary)), capacity_(capacity), mode_(mode) {
+  planned_ = rotary_.spectrum.length() == SpectrumRule::Length::kFixed &&
+             !rotary_.distance.depends_on_length();
+  if (planned_) plan_all_rows();
+}
+
+void DecodeRotations::stand_at(int64_t i) {
+  if (i == row_) return;
+  row_ = i;
+  if (planned_) return stand_by_plan(i);
+  of_row_ = std::make_unique<Rotations>(rotary_, i + 1, i, 1, mode_);
+  stand_by_tables_of(*of_row_);
+}
+
+// ---- one plan for all rows
+
+void DecodeRotations::plan_all_rows() {
+  spectrum_ = rotary_.spectrum.at(1);
+  plan_ = plan_rotation(rotary_, spectrum_, capacity_);
+  for (const PlanBranch& branch : plan_.branches) {
+    std::vector<Heard>& heard = heard_.emplace_back();
+    const auto* listed = branch.key_positions.empty() ? nullptr : &branch.key_positions;
+    for (int64_t pair = 0; pair < spectrum_.n_pairs(); ++pair) {
+      const PairState state = branch.pairs[pair];
+      if (state == PairState::kMapped) {
+        heard.push_back({pair, state, &key_side(branch.positions.key_of(pair), listed)});
+      } else if (state == PairState::kTrue) {
+        heard.push_back({pair, state, &key_side({}, nullptr)});
+      } else if (state == PairState::kFrozen) {
+        heard.push_back({pair, state, &key_side(fixed_position(0.0), nullptr)});
+      }
+    }
+  }
+  if (plan_.by_distance) fill_by_distance();
+}
+
+const DecodeRotations::KeySide& DecodeRotations::key_side(const PositionMap& map,
+                                                          const std::vector<DoubleDouble>* listed) {
+  for (const KeySide& known : sides_) {
+    if (known.map == map && known.listed == listed) return known;
+  }
+  return sides_.emplace_back(make_key_side(map, listed));
+}
+
+DecodeRotations::KeySide DecodeRotations::make_key_side(
+    const PositionMap& map, const std::vector<DoubleDouble>* listed) const {
+  KeySide side{.map = map, .listed = listed};
+  // An engine that rounds its angles rounds them token by token.
+  const bool exact = mode_ == AngleMode::kExact;
+  if (exact && listed == nullptr && is_still(map)) {
+    side.still = true;
+    return side;
+  }
+  std::vector<DoubleDouble> positions;
+  if (exact && listed == nullptr && repeats_by_tile(map, capacity_)) {
+    for (int64_t tile = 0; tile < whole_tiles(capacity_); ++tile)
+      positions.push_back(map(tile * kTile));
+    side.starts = table_at(positions, 1);
+    positions.clear();
+    for (int64_t t = 0; t < kTile; ++t) positions.push_back(map(t) - map(0));
+  } else {
+    side.step = kTile;
+    const int64_t n = listed == nullptr ? capacity_ : std::ssize(*listed);
+    for (int64_t token = 0; token < n; ++token)
+      positions.push_back(listed == nullptr ? map(token) : (*listed)[token]);
+  }
+  side.keys = table_at(positions, spectrum_.amplitude);
+  return side;
+}
+
+RotationTable DecodeRotations::table_at(const std::vector<DoubleDouble>& positions,
+                                        double amplitude) const {
+  Spectrum spectrum = spectrum_;
+  spectrum.amplitude = amplitude;
+  RotationTable table(spectrum.n_pairs(), whole_tiles(std::ssize(positions)) * kTile);
+  fill_rotation_rows(spectrum, mode_, positions, 0, table);
+  return table;
+}
+
+void DecodeRotations::fill_by_distance() {
+  const int64_t n = plan_.n_by_distance;
+  by_distance_ = RotationTable(spectrum_.n_pairs(), n + 2 * Rotations::kDistanceMargin);
+  const double amplitude = spectrum_.amplitude * spectrum_.amplitude;
+  for (int64_t pair = 0; pair < spectrum_.n_pairs(); ++pair) {
+    for (int64_t d = 0; d < n; ++d) {
+      const PairAngle angle = distance_turns(rotary_, spectrum_, pair, d);
+      if (angle.silent) continue;  // the table is zero there
+      fill_rotation_entry(angle.turns, amplitude, pair, Rotations::kDistanceMargin + n - 1 - d,
+                          by_distance_);
+    }
+  }
+  negate_sines(by_distance_);
+}
+
+void DecodeRotations::stand_by_plan(int64_t i) {
+  branches_.clear();
+  const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan_.n_by_distance - 1 - i;
+  for (const KeyInterval keys : {plan_.keys_by_distance(i), plan_.sinks_by_distance_of(i)}) {
+    if (!keys.empty()) branches_.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
+  }
+  for (size_t b = 0; b < plan_.branches.size(); ++b) {
+    const KeyInterval keys = plan_.branches[b].keys(i);
+    if (keys.empty()) continue;
+    DecodeBranch branch{.keys = keys};
+    for (const Heard& heard : heard_[b]) {
+      const KeySide& side = *heard.side;
+      DecodePair pair{.pair = heard.pair, .key_step = side.step};
+      place_query(plan_.branches[b], heard, i, pair);
+      if (!side.still) {
+        pair.key_cos = side.keys.cos_of(heard.pair);
+        pair.key_sin = side.keys.sin_of(heard.pair);
+      }
+      if (side.starts.n_rows > 0) {
+        pair.start_cos = side.starts.cos_of(heard.pair);
+        pair.start_sin = side.starts.sin_of(heard.pair);
+      }
+      branch.heard.push_back(pair);
+    }
+    branches_.push_back(std::move(branch));
+  }
+}
+
+void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, int64_t i,
+                                  DecodePair& pair) const {
+  const int64_t standing = std::min(i, branch.query_limit);
+  const bool mapped = heard.state == PairState::kMapped;
+  DoubleDouble position =
+      mapped ? branch.positions.query_of(heard.pair)(standing) : DoubleDouble(standing);
+  double amplitude = spectrum_.amplitude;
+  if (heard.side->still) {
+    if (mapped) position = position - heard.side->map(0);
+    amplitude *= spectrum_.amplitude;
+  }
+  if (mode_ == AngleMode::kFloat32 && heard.state != PairState::kFrozen) {
+    RotationTable entry(1, 1);
+    fill_rotation_rows(spectrum_, std::array{heard.pair}, mode_, std::array{position}, 0, entry);
+    pair.query_cos = entry.cos[0];
+    pair.query_sin = entry.sin[0];
+    return;
+  }
+  const CosSin turn = heard.state == PairState::kFrozen
+                          ? cos_sin_of_turns(rotary_.mask.turns)
+                          : cos_sin_at(position, spectrum_.turns_per_token[heard.pair]);
+  pair.query_cos = static_cast<float>(turn.cos * amplitude);
+  pair.query_sin = static_cast<float>(turn.sin * amplitude);
+}
+
+DecodeBranch DecodeRotations::branch_by_distance(KeyInterval keys, const RotationTable& table,
+                                                 int64_t first) const {
+  DecodeBranch branch{.keys = keys};
+  for (int64_t pair = 0; pair < table.n_pairs; ++pair) {
+    branch.heard.push_back({.pair = pair,
+                            .key_cos = table.cos_of(pair) + first,
+                            .key_sin = table.sin_of(pair) + first,
+                            .key_step = kTile});
+  }
+  return branch;
+}
+
+// ---- tables made for one row
+
+void DecodeRotations::stand_by_tables_of(const Rotations& rotations) {
+  branches_.clear();
+  const RotationPlan& plan = rotations.plan();
+  if (plan.by_distance) {
+    const RotationTable& table = rotations.by_distance();
+    by_distance_ = RotationTable(table.n_pairs, table.n_rows);
+    std::ranges::copy(std::span<const float>(table.cos), by_distance_.cos.data());
+    std::ranges::copy(std::span<const float>(table.sin), by_distance_.sin.data());
+    negate_sines(by_distance_);
+  }
+  const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan.n_by_distance - 1 - row_;
+  for (const KeyInterval keys : {plan.keys_by_distance(row_), plan.sinks_by_distance_of(row_)}) {
+    if (!keys.empty()) branches_.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
+  }
+  for (size_t b = 0; b < plan.branches.size(); ++b) {
+    DecodeBranch branch{.keys = plan.branches[b].keys(row_)};
+    if (branch.keys.empty()) continue;
+    for (const HeardPair& heard : rotations.heard(b)) {
+      branch.heard.push_back({.pair = heard.pair,
+                              .query_cos = heard.query_cos[0],
+                              .query_sin = heard.query_sin[0],
+                              .key_cos = heard.key_cos,
+                              .key_sin = heard.key_sin,
+                              .key_step = kTile});
+    }
+    branches_.push_back(std::move(branch));
+  }
+}
+
+}  // namespace ropewalk
