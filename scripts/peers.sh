@@ -71,15 +71,27 @@ part_smollm2_f32() {
   mv "$ROPEWALK_PEERS_SMOLLM2_F32.part" "$ROPEWALK_PEERS_SMOLLM2_F32"
 }
 
-# llama_scorer.cc, against the headers that node-llama-cpp brings in a git bundle and its libraries.
-part_scorer() {
+# llama.cpp's source, which node-llama-cpp brings in a git bundle.
+llama_cpp_source() {
   part_node
+  if [ -d "$dir/llama.cpp" ]; then return; fi
+  run_logged peers-source git clone "$dir/node_modules/node-llama-cpp/llama/gitRelease.bundle" "$dir/llama.cpp"
+}
+
+# Its converter: conversion/ and the gguf package beside it.
+part_converter() {
+  part_python
+  part_transformers
+  llama_cpp_source
+  export ROPEWALK_PEERS_LLAMA_CPP="$dir/llama.cpp"
+}
+
+# llama_scorer.cc, against llama.cpp's headers and the libraries of node-llama-cpp.
+part_scorer() {
+  llama_cpp_source
   export ROPEWALK_PEERS_SCORER="$dir/llama_scorer"
   if [ "$ROPEWALK_PEERS_SCORER" -nt "$peers/llama_scorer.cc" ]; then return; fi
   say "compiling scripts/peers/llama_scorer.cc"
-  if [ ! -d "$dir/llama.cpp" ]; then
-    run_logged peers-headers git clone "$dir/node_modules/node-llama-cpp/llama/gitRelease.bundle" "$dir/llama.cpp"
-  fi
   local libraries=("$ROPEWALK_PEERS_LIBRARIES"/libllama.v*.so "$ROPEWALK_PEERS_LIBRARIES"/libggml.v*.so)
   run_logged peers-scorer g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
     -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" "$peers/llama_scorer.cc" -o "$ROPEWALK_PEERS_SCORER" \

@@ -85,10 +85,10 @@ def llama_cpp(**job) -> dict:
         return json.loads(answer.read_text())
 
 
-def llama_losses(model, windows, kv, threads) -> list:
-    """For each window (len(ids) - 1), -ln p(ids[t + 1]), by llama_scorer."""
+def llama_losses(model, windows, kv, threads, *more) -> list:
+    """For each window (len(ids) - 1), -ln p(ids[t + 1]), by llama_scorer; more: its further arguments."""
     text = "".join(" ".join(map(str, ids)) + "\n" for ids in windows)
-    command = [os.environ["ROPEWALK_PEERS_SCORER"], str(model), kv, str(threads)]
+    command = [os.environ["ROPEWALK_PEERS_SCORER"], str(model), kv, str(threads), *map(str, more)]
     output = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True).stdout
     return [[-float(number) for number in line.split()] for line in output.splitlines()]
 

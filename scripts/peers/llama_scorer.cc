@@ -1,11 +1,14 @@
 // Log-probabilities of token ids as llama.cpp computes them, by its C interface: what llama_cpp.mjs
 // answers to "logprobs", for vocabularies whose every distribution would cost JavaScript 50 ms.
 //
-//   llama_scorer MODEL.gguf f16|f32 THREADS < WINDOWS > LOGPROBS
+//   llama_scorer MODEL.gguf f16|f32 THREADS [FIRST [EMBEDDED]] < WINDOWS > LOGPROBS
 //
 // The second argument is the type of the key and value cache. A line of WINDOWS is one window's
-// ids; its line of LOGPROBS has ln p(id[t + 1] | id[0..t]). Made by scripts/peers.sh against the
-// libraries that node-llama-cpp brings.
+// ids; its line of LOGPROBS has ln p(id[t + 1] | id[0..t]). A model with an encoder encodes the
+// same ids first. FIRST is the position of a window's first token, 0 unless given. EMBEDDED is a
+// file with the embeddings and the positions on four axes of one window, n tokens but for its
+// last: int32 (4, n), then float32 (n, n_embd). Made by scripts/peers.sh against the libraries
+// that node-llama-cpp brings.
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -13,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -46,39 +50,99 @@ double logprob(const float* logits, int n_vocab, llama_token id) {
   return logits[id] - best - std::log(sum);
 }
 
-void score(llama_context* context, int n_vocab, const std::vector<llama_token>& ids) {
-  llama_memory_clear(llama_get_memory(context), true);
-  llama_batch batch = llama_batch_init(kBatch, 0, 1);
-  for (size_t first = 0; first + 1 < ids.size(); first += kBatch) {
-    batch.n_tokens = static_cast<int>(std::min<size_t>(kBatch, ids.size() - 1 - first));
-    for (int t = 0; t < batch.n_tokens; ++t) {
+// What stands in place of ids; empty where nothing does.
+struct Embedded {
+  std::vector<llama_pos> positions;  // (4, n)
+  std::vector<float> rows;           // (n, n_embd)
+};
+
+Embedded read_embedded(const char* path, size_t n, size_t n_embd) {
+  Embedded read{std::vector<llama_pos>(4 * n), std::vector<float>(n * n_embd)};
+  std::ifstream file(path, std::ios::binary);
+  const auto fill = [&file](auto& values) {
+    file.read(reinterpret_cast<char*>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(values[0])));
+  };
+  fill(read.positions);
+  fill(read.rows);
+  if (!file) fail("too short: " + std::string(path));
+  return read;
+}
+
+struct Job {
+  llama_context* context;
+  int n_vocab;
+  int n_embd;
+  llama_pos first;
+};
+
+llama_batch batch_of(const Job& job, const std::vector<llama_token>& ids, size_t first, int n,
+                     const Embedded& embedded) {
+  const bool by_rows = !embedded.rows.empty();
+  llama_batch batch = llama_batch_init(4 * n, by_rows ? job.n_embd : 0, 1);
+  batch.n_tokens = n;
+  for (int t = 0; t < n; ++t) {
+    if (!by_rows) {
       batch.token[t] = ids[first + t];
-      batch.pos[t] = static_cast<llama_pos>(first) + t;
-      batch.n_seq_id[t] = 1;
-      batch.seq_id[t][0] = 0;
-      batch.logits[t] = 1;
+      batch.pos[t] = job.first + static_cast<llama_pos>(first) + t;
     }
-    if (llama_decode(context, batch) != 0) fail("llama_decode failed");
-    for (int t = 0; t < batch.n_tokens; ++t) {
-      std::printf("%.9g ", logprob(llama_get_logits_ith(context, t), n_vocab, ids[first + t + 1]));
+    batch.n_seq_id[t] = 1;
+    batch.seq_id[t][0] = 0;
+    batch.logits[t] = 1;
+  }
+  if (by_rows) {
+    const size_t length = ids.size() - 1;
+    for (int axis = 0; axis < 4; ++axis) {
+      for (int t = 0; t < n; ++t) {
+        batch.pos[axis * n + t] = embedded.positions[axis * length + first + t];
+      }
     }
+    std::copy_n(embedded.rows.begin() + static_cast<std::ptrdiff_t>(first * job.n_embd),
+                static_cast<size_t>(n) * job.n_embd, batch.embd);
+  }
+  return batch;
+}
+
+void score(const Job& job, const std::vector<llama_token>& ids, const Embedded& embedded) {
+  llama_memory_clear(llama_get_memory(job.context), true);
+  const size_t length = ids.size() - 1;
+  if (llama_model_has_encoder(llama_get_model(job.context))) {
+    if (length > kBatch) fail("too long for an encoder: " + std::to_string(length));
+    const llama_batch batch = batch_of(job, ids, 0, static_cast<int>(length), {});
+    if (llama_encode(job.context, batch) != 0) fail("llama_encode failed");
+    llama_batch_free(batch);
+  }
+  for (size_t first = 0; first < length; first += kBatch) {
+    const int n = static_cast<int>(std::min<size_t>(kBatch, length - first));
+    const llama_batch batch = batch_of(job, ids, first, n, embedded);
+    if (llama_decode(job.context, batch) != 0) fail("llama_decode failed");
+    for (int t = 0; t < n; ++t) {
+      std::printf("%.9g ",
+                  logprob(llama_get_logits_ith(job.context, t), job.n_vocab, ids[first + t + 1]));
+    }
+    llama_batch_free(batch);
   }
   std::printf("\n");
   std::fflush(stdout);
-  llama_batch_free(batch);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) fail("arguments: MODEL.gguf f16|f32 THREADS < WINDOWS");
+  if (argc < 4 || argc > 6) {
+    fail("arguments: MODEL.gguf f16|f32 THREADS [FIRST [EMBEDDED]] < WINDOWS");
+  }
   const std::string kv = argv[2];
   if (kv != "f16" && kv != "f32") fail("the cache's type must be f16 or f32, got " + kv);
   const std::vector<std::vector<llama_token>> windows = read_windows();
   size_t longest = 0;
   for (const auto& ids : windows) longest = std::max(longest, ids.size());
 
-  llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
+  llama_log_set(
+      [](ggml_log_level level, const char* text, void*) {
+        if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
+      },
+      nullptr);
   ggml_backend_load_all_from_path(PEER_LIBRARIES);
   llama_model_params model_params = llama_model_default_params();
   model_params.n_gpu_layers = 0;
@@ -100,8 +164,12 @@ int main(int argc, char** argv) {
   params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
   llama_context* context = llama_init_from_model(model, params);
   if (context == nullptr) fail("cannot make a context");
+  const Job job{context, n_vocab, llama_model_n_embd(model), argc > 4 ? std::atoi(argv[4]) : 0};
   for (size_t w = 0; w < windows.size(); ++w) {
-    score(context, n_vocab, windows[w]);
+    if (windows[w].empty()) fail("an empty window");
+    const Embedded embedded =
+        argc > 5 ? read_embedded(argv[5], windows[w].size() - 1, job.n_embd) : Embedded{};
+    score(job, windows[w], embedded);
     std::fprintf(stderr, "llama.cpp: %zu of %zu windows\n", w + 1, windows.size());
   }
   llama_free(context);

@@ -5,10 +5,7 @@ For every rule a file is written whose keys and tensors say it; llama.cpp scores
 cache, and so does this project, with angles rounded as ggml rounds them and with exact ones. A rule whose losses hardly
 differ from those of the plain model would prove nothing: how far it moves them is a bound too.
 
-Left out, because the engine here runs llama alone: bases, widths and scales of sliding layers (gemma, olmo2, gpt-oss),
-layers without rotation (cohere2, llama4, smollm3), several axes (qwen2vl, qwen3vl), halves instead of neighbours
-(qwen, phi), logit multipliers (deepseek2), temperatures by position (llama4, mistral3), betas that are read (grok,
-mistral3), alpha (hunyuan_vl), learned tables, ALiBi and T5's buckets.
+The engine here runs llama alone: families.py has the rules of other architectures.
 """
 
 import math

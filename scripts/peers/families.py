@@ -1,0 +1,237 @@
+# peers: scorer converter
+"""Each rule of positions of architectures beside llama, on a tiny random model, against llama.cpp.
+
+The engine here runs llama alone, so a model is transformers' own class, saved, made a GGUF file by llama.cpp's
+converter, and scored by llama.cpp. On this side transformers' forward runs with positions that `ropewalk show` reads
+from that file in place of its own (family_models.py). What is proved is that what show reads is what llama.cpp
+computes; that a rule matters at all is a bound, too: the losses are told apart from those without the rule.
+"""
+
+import dataclasses
+import pathlib
+import sys
+import tempfile
+import typing
+
+import numpy as np
+import transformers
+
+from comparison import Comparison, arguments, llama_losses
+from family_models import SMALL, VOCABULARY, Family, LayerRule, gguf, plain_inv_freq
+
+BOUND = 1e-3
+MOVED = 1e-2  # nats, of the token that a rule moves most
+ORIGINAL, WINDOW, BASE = 256, 64, 10000.0
+
+DEFAULT = dict(rope_type="default", rope_theta=BASE)
+LINEAR = dict(rope_type="linear", rope_theta=BASE, factor=8.0)
+YARN = dict(rope_type="yarn", rope_theta=BASE, factor=8.0, original_max_position_embeddings=ORIGINAL)
+LLAMA3 = dict(rope_type="llama3", rope_theta=BASE, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=ORIGINAL)
+PLAIN = dict(rope_parameters=DEFAULT)
+
+
+# ---- what is left of rules when one of them is taken away
+
+def each(change: typing.Callable) -> typing.Callable:
+    """Of every layer that is rotated."""
+    return lambda rules: [rule if rule.inv_freq is None else change(rule) for rule in rules]
+
+
+def plain(rule: LayerRule, base=None) -> LayerRule:
+    return rule.but(inv_freq=plain_inv_freq(base or rule.base, len(rule.inv_freq)))
+
+
+def whole_head(rule: LayerRule) -> LayerRule:
+    return rule.but(inv_freq=plain_inv_freq(rule.base, rule.head_dim // 2))
+
+
+def other_order(rule: LayerRule) -> LayerRule:
+    return rule.but(order="half" if rule.order == "interleaved" else "interleaved")
+
+
+def all_rotated(rules: list) -> list:
+    one = next(rule for rule in rules if rule.inv_freq is not None)
+    return [rule if rule.inv_freq is not None
+            else one.but(layer=rule.layer, window=rule.window, temperature=rule.temperature) for rule in rules]
+
+
+def sliding_as_full(rules: list) -> list:
+    full = next(rule for rule in rules if rule.window is None)
+    return [rule if rule.window is None else full.but(layer=rule.layer, window=rule.window) for rule in rules]
+
+
+def full_as_sliding(rules: list) -> list:
+    sliding = next(rule for rule in rules if rule.window is not None)
+    return [sliding.but(layer=rule.layer, window=None) if rule.window is None else rule for rule in rules]
+
+
+def everywhere(**change) -> typing.Callable:
+    return lambda rules: [rule.but(**change) for rule in rules]
+
+
+without_windows = everywhere(window=None)
+SCALING, WIDTH, ORDER = ("scaling", each(plain)), ("width", each(whole_head)), ("pairs", each(other_order))
+WINDOWS, TEMPERATURE = ("windows", without_windows), ("temperature", everywhere(temperature=None))
+AMPLITUDE, MULTIPLIER = ("amplitude", each(lambda rule: rule.but(amplitude=1.0))), (
+    "logit multiplier", each(lambda rule: rule.but(logit_multiplier=1.0)))
+NOT_ROTATED = ("layers without rotation", all_rotated)
+OWN_SLIDING, OWN_FULL = ("sliding layers' own", sliding_as_full), ("full layers' own", full_as_sliding)
+
+
+def base_of(base: float) -> tuple:
+    return "base", each(lambda rule: plain(rule, base))
+
+
+# ---- the cases
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    kind: str  # transformers' model_type
+    config: dict
+    moves: list  # (name, rules without it)
+    stripped: dict = dataclasses.field(default_factory=dict)
+    added: dict = dataclasses.field(default_factory=dict)
+    edits: dict = dataclasses.field(default_factory=dict)
+    first: int = 0  # position of the first token
+    # Where llama.cpp takes something else than the file says: words of show's finding, and the rules by it.
+    finding: tuple | None = None
+
+
+def u32(value: int) -> tuple:
+    return gguf.GGUFValueType.UINT32, value
+
+
+def lists(pairs: int, original: int) -> dict:
+    rising = np.linspace(1, 6, pairs)
+    return dict(rope_type="longrope", rope_theta=BASE, long_factor=rising.tolist(),
+                short_factor=np.sqrt(rising).tolist(), original_max_position_embeddings=original)
+
+
+def latent(**more) -> dict:
+    return dict(num_key_value_heads=4, q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=8, qk_rope_head_dim=16,
+                v_head_dim=16, **more)
+
+
+def by_layer(full: dict, sliding: dict) -> dict:
+    return dict(full_attention=full, sliding_attention=sliding)
+
+
+def cases() -> list:
+    layered = dict(num_hidden_layers=4, sliding_window=WINDOW)
+    gemma = dict(head_dim=16, query_pre_attn_scalar=16, sliding_window=WINDOW, tie_word_embeddings=True)
+    experts = dict(num_experts_per_tok=2, n_routed_experts=2, n_group=1, topk_group=1, first_k_dense_replace=2)
+    return [
+        # halves, parts of a head
+        Case("qwen2, base 5000", "qwen2", dict(rope_parameters={**DEFAULT, "rope_theta": 5000.0}),
+             [ORDER, base_of(BASE)]),
+        Case("qwen2, yarn", "qwen2", dict(rope_parameters=YARN), [SCALING, AMPLITUDE, ORDER], PLAIN),
+        Case("qwen2, linear", "qwen2", dict(rope_parameters=LINEAR), [SCALING], PLAIN),
+        Case("phi2, half of a head", "phi", dict(partial_rotary_factor=0.5, num_key_value_heads=4,
+                                                 intermediate_size=256), [ORDER, WIDTH]),
+        Case("gptneox, a quarter", "gpt_neox", dict(rope_parameters={**DEFAULT, "partial_rotary_factor": 0.25}),
+             [ORDER, WIDTH], added={"rotary_pct": 0.25}),
+        Case("stablelm, a quarter", "stablelm", dict(rope_parameters={**DEFAULT, "partial_rotary_factor": 0.25}),
+             [ORDER, WIDTH]),
+        # lists of divisors
+        Case("phi3, longrope, long", "phi3", dict(rope_parameters=lists(8, ORIGINAL),
+                                                  original_max_position_embeddings=ORIGINAL),
+             [SCALING, AMPLITUDE], PLAIN),
+        Case("phi3, longrope, short", "phi3", dict(rope_parameters=lists(8, 1024),
+                                                   original_max_position_embeddings=1024), [SCALING, AMPLITUDE], PLAIN),
+        Case("phi3, longrope, three quarters of a head", "phi3",
+             dict(rope_parameters={**lists(6, ORIGINAL), "partial_rotary_factor": 0.75},
+                  original_max_position_embeddings=ORIGINAL), [SCALING, WIDTH], PLAIN),
+        Case("minicpm3, longrope, long", "minicpm3", latent(rope_parameters=lists(8, ORIGINAL)), [SCALING], PLAIN,
+             edits={"rope.scaling.original_context_length": u32(ORIGINAL)}),
+        Case("minicpm3, longrope, short", "minicpm3", latent(rope_parameters=lists(8, ORIGINAL)), [SCALING], PLAIN),
+        Case("apertus, llama3", "apertus", dict(rope_parameters=LLAMA3), [SCALING, ORDER], PLAIN),
+        # sliding layers
+        Case("gemma2", "gemma2", gemma, [WINDOWS]),
+        Case("gemma3, linear in full layers", "gemma3_text",
+             dict(**gemma, num_hidden_layers=6, rope_parameters=by_layer({**LINEAR, "rope_theta": 1e6}, DEFAULT)),
+             [WINDOWS, OWN_SLIDING, OWN_FULL]),
+        Case("olmo2, yarn", "olmo2", dict(rope_parameters=YARN), [SCALING, AMPLITUDE], PLAIN),
+        Case("olmo3, yarn in full layers", "olmo3", dict(**layered, rope_parameters=by_layer(YARN, DEFAULT)),
+             [WINDOWS, OWN_SLIDING, OWN_FULL]),
+        Case("gpt-oss, yarn, truncate false", "gpt_oss",
+             dict(head_dim=16, sliding_window=WINDOW, num_local_experts=2, num_experts_per_tok=2,
+                  rope_parameters={**YARN, "truncate": False, "beta_fast": 32.0, "beta_slow": 1.0}),
+             [SCALING, AMPLITUDE, WINDOWS], PLAIN),
+        # layers without rotation
+        Case("cohere2", "cohere2", dict(**layered, tie_word_embeddings=True), [NOT_ROTATED, ORDER, WINDOWS],
+             added={"rotary_pct": 1.0}),
+        Case("smollm3", "smollm3", dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0]), [NOT_ROTATED, ORDER]),
+        Case("exaone4 of 4 layers, llama3: llama.cpp's", "exaone4", dict(**layered, sliding_window_pattern=4, rope_parameters=LLAMA3),
+             [SCALING], PLAIN,
+             finding=("lets layers slide in the model of 64 only", lambda rules: all_rotated(without_windows(rules)))),
+        Case("exaone4 of 64 layers, llama3", "exaone4",
+             dict(num_hidden_layers=64, sliding_window=WINDOW, sliding_window_pattern=4, rope_parameters=LLAMA3),
+             [NOT_ROTATED, WINDOWS, SCALING], PLAIN),
+        # temperatures and betas, logit multipliers, alpha
+        Case("llama4, across 8192", "llama4_text",
+             dict(num_hidden_layers=4, head_dim=16, num_local_experts=2, num_experts_per_tok=2, intermediate_size_mlp=96,
+                  max_position_embeddings=16384), [NOT_ROTATED, TEMPERATURE, WINDOWS],
+             dict(attn_temperature_tuning=False), first=8192 - 320),
+        Case("mistral3, yarn, betas, a temperature", "ministral3",
+             dict(head_dim=16, rope_parameters={**YARN, "beta_fast": 8.0, "beta_slow": 2.0, "mscale": 1.0,
+                                                "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3}),
+             [SCALING, TEMPERATURE, ORDER],
+             dict(rope_parameters={**DEFAULT, "llama_4_scaling_beta": 0.0,
+                                   "original_max_position_embeddings": ORIGINAL})),
+        Case("deepseek2 of V2, mscale 0.7", "deepseek_v2",
+             latent(**experts, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 0.7}),
+             [SCALING, MULTIPLIER, ORDER], PLAIN),
+        Case("deepseek2 of V3, mscale 1", "deepseek_v3",
+             latent(**experts, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 1.0}),
+             [SCALING, MULTIPLIER, ORDER], PLAIN),
+        Case("hunyuan-dense, alpha 1000", "hunyuan_v1_dense",
+             dict(head_dim=16, max_position_embeddings=32768,
+                  rope_parameters=dict(rope_type="dynamic", rope_theta=BASE, alpha=1000.0, factor=1.0)),
+             [base_of(BASE)], PLAIN),
+    ]
+
+
+def farthest(a, b) -> int:
+    """The token at which the two differ most."""
+    assert len(a) == len(b)
+    return max(range(len(a)), key=lambda t: abs(a[t] - b[t]))
+
+
+def compare(case: Case, ids: list, threads: int, table: Comparison) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        config = transformers.AutoConfig.for_model(case.kind, **{**SMALL, **case.config})
+        family = Family(folder, config, len(ids), case.stripped, case.added, case.edits)
+        peer = llama_losses(family.path, [ids], "f32", threads, case.first)[0]
+    rules = family.rules
+    if case.finding:
+        text, by_finding = case.finding
+        if not any(text in finding["text"] for finding in family.shown["findings"]):
+            raise SystemExit(f"{case.name}: show does not say: {text}")
+        rules = by_finding(rules)
+    losses = family.losses(ids, case.first, rules)
+    worst = farthest(losses, peer)
+    table.add(f"{case.name}, token {worst + 1} is worst", losses[worst], peer[worst], abs(losses[worst] - peer[worst]),
+              BOUND)
+    for name, without in case.moves:
+        other = family.losses(ids, case.first, without(rules))
+        moved = abs(other[farthest(other, peer)] - peer[farthest(other, peer)])
+        table.add(f"{case.name}, share of the least move without: {name}", moved, MOVED, MOVED / max(moved, 1e-9), 1)
+
+
+def main() -> int:
+    options = arguments(__doc__, tokens=(640, "how many of a random document"), only=("", "cases whose name has this"))
+    transformers.logging.set_verbosity_error()
+    ids = [int(k) for k in np.random.default_rng(2).integers(3, VOCABULARY, options.tokens)]
+    table = Comparison(f"Rules of GGUF files of other architectures on random models, {len(ids)} tokens, llama.cpp "
+                       "with a float32 cache")
+    chosen = [case for case in cases() if options.only in case.name]
+    for case in chosen:
+        compare(case, ids, options.threads, table)
+    return table.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
