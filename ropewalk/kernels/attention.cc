@@ -2,6 +2,8 @@
 // them.
 #include "ropewalk/kernels/attention.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "ropewalk/base/error.h"
@@ -29,6 +31,24 @@ HWY_EXPORT(attend_block_bf16);
 namespace {
 
 constexpr int64_t kVectorMultiple = 16;
+
+// Rows of a work item: so many that rotating and packing a tile costs little beside its products,
+// and few enough for their scores and sums to stay in the second cache. Values do not depend on it.
+constexpr int64_t kBlockRows = 192;
+
+// Tokens of a work item. Few rows are split so that every thread gets some.
+int64_t tokens_per_block(int64_t n_rows, int64_t group, int64_t n_kv_heads) {
+  constexpr int64_t kLeastTokens = 32;
+  const int64_t most = std::max<int64_t>(1, kBlockRows / group);
+  const int64_t items = std::max<int64_t>(1, 4 * omp_get_max_threads() / n_kv_heads);  // of a head
+  const int64_t even = (n_rows + items - 1) / items;
+  return std::clamp(even, std::min(kLeastTokens, most), most);
+}
+
+AttentionWorkspace& thread_workspace() {
+  thread_local AttentionWorkspace workspace;
+  return workspace;
+}
 
 void attend_block(const AttentionBlock<float>& block) {
   HWY_DYNAMIC_DISPATCH(attend_block_f32)(block);
@@ -70,13 +90,18 @@ void KvTiles<Element>::store(int64_t first, int64_t count, const float* keys, co
 template <typename Element>
 void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
             const float* queries, std::span<const float> row_scale, float* out) {
-  const int64_t n_blocks = (rotations.n_rows() + kTile - 1) / kTile;
-  const int64_t n_items = n_blocks * kv.n_kv_heads();
+  const AttentionWalk walk(rotations, 0);
+  const int64_t group = n_heads / kv.n_kv_heads();
+  const int64_t tokens = tokens_per_block(rotations.n_rows(), group, kv.n_kv_heads());
+  const int64_t n_blocks = (rotations.n_rows() + tokens - 1) / tokens;
+  const size_t bytes = workspace_bytes(walk, tokens * group, kv.head_dim(), kv.value_stride());
   // Late blocks see the most keys, so they go first; each writes its own rows, so the order changes
   // nothing.
-  const auto attend_item = [&](int64_t item, AttentionScratch& scratch) {
-    const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * kTile;
+  const auto attend_item = [&](int64_t item, AttentionWorkspace& workspace) {
+    const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * tokens;
+    workspace.reset(bytes);
     attend_block(AttentionBlock<Element>{
+        .walk = &walk,
         .rotations = &rotations,
         .kv = &kv,
         .n_heads = n_heads,
@@ -85,12 +110,13 @@ void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_he
         .out = out,
         .kv_head = item % kv.n_kv_heads(),
         .row_begin = begin,
-        .row_end = std::min(begin + kTile, rotations.n_rows()),
-        .scratch = &scratch,
+        .row_end = std::min(begin + tokens, rotations.n_rows()),
+        .workspace = &workspace,
     });
   };
   parallel_for(
-      n_items, [] { return AttentionScratch(); }, attend_item);
+      n_blocks * kv.n_kv_heads(), [] { return &thread_workspace(); },
+      [&](int64_t item, AttentionWorkspace* workspace) { attend_item(item, *workspace); });
 }
 
 std::vector<std::string> attention_targets() {

@@ -1,35 +1,59 @@
-// What attention.cc and its kernels share: one work item, as plain pointers.
+// What attention.cc and its kernels share: one work item, as plain pointers, and a thread's memory.
 #ifndef ROPEWALK_KERNELS_ATTENTION_BLOCK_H_
 #define ROPEWALK_KERNELS_ATTENTION_BLOCK_H_
 
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/kernels/attention.h"
+#include "ropewalk/kernels/attention_walk.h"
 
 namespace ropewalk {
 
-// Memory of one thread, grown once and reused.
-struct AttentionScratch {
-  AlignedBuffer<float> query;                 // (rows, head_dim) unrotated, pairs side by side
-  std::vector<AlignedBuffer<float>> rotated;  // per branch of the plan: (rows, width)
-  std::vector<int64_t> width;                 // per branch, 0 while not yet rotated
-  AlignedBuffer<float> key;                   // (head_dim, kTile)
-  AlignedBuffer<float> value;                 // (kTile, value_stride)
-  AlignedBuffer<float> scores;                // (rows, kTile)
-  AlignedBuffer<float>
-      part;  // (rows, kTile) scores of a branch, then (rows, value_stride) of the tile
-  AlignedBuffer<float> accumulated;  // (rows, value_stride)
-  AlignedBuffer<float> largest;      // (rows)
-  AlignedBuffer<float> total;        // (rows)
-  AlignedBuffer<float> decay;  // (rows) what the sums so far are worth under the new largest score
+// Tiles whose scores are held at once: one softmax and one product with the values for all of
+// them. Groups are counted from key 0, so that a row's sums do not depend on the block it is in.
+inline constexpr int64_t kTilesTogether = 4;
+inline constexpr int64_t kKeysTogether = kTilesTogether * kTile;
+
+inline constexpr int64_t kMostPanelRows = 32;  // that a kernel may want at once
+
+// Memory of one thread, grown once and reused; handed out from the start again for each work item.
+class AttentionWorkspace {
+ public:
+  // Room for `bytes` bytes in pieces of whole cache lines. Throws std::bad_alloc.
+  void reset(size_t bytes) {
+    memory_.reserve(bytes);
+    used_ = 0;
+  }
+
+  template <typename T>
+  T* take(int64_t count) noexcept {
+    T* const piece = reinterpret_cast<T*>(memory_.data() + used_);
+    used_ += piece_bytes<T>(count);
+    assert(used_ <= memory_.size());
+    return piece;
+  }
+
+  template <typename T>
+  static size_t piece_bytes(int64_t count) {
+    return (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine;
+  }
+
+ private:
+  static constexpr size_t kLine = 64;
+
+  AlignedBuffer<std::byte> memory_;
+  size_t used_ = 0;
 };
 
 // Rows [row_begin, row_end) (counted from rotations.first_row()) of the query heads that share
 // `kv_head`.
 template <typename Element>
 struct AttentionBlock {
+  const AttentionWalk* walk;
   const Rotations* rotations;
   const KvTiles<Element>* kv;
   int64_t n_heads;
@@ -39,8 +63,34 @@ struct AttentionBlock {
   int64_t kv_head;
   int64_t row_begin;
   int64_t row_end;
-  AttentionScratch* scratch;
+  AttentionWorkspace* workspace;
+
+  int64_t group() const { return n_heads / kv->n_kv_heads(); }
+  int64_t tokens() const { return row_end - row_begin; }
+  int64_t rows() const { return tokens() * group(); }
+  int64_t first_position() const { return rotations->first_row() + row_begin; }
+
+  // Row r of the block belongs to token r / group() and to query head r % group() of the group.
+  int64_t row_of(int64_t r) const { return row_begin + r / group(); }
+  int64_t head_row_of(int64_t r) const {  // in queries and out
+    return row_of(r) * n_heads + kv_head * group() + r % group();
+  }
 };
+
+// Bounds what any kernel takes from the workspace for a block of `rows` rows.
+inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t head_dim,
+                              int64_t value_stride) {
+  const auto floats = [](int64_t count) { return AttentionWorkspace::piece_bytes<float>(count); };
+  const auto families = static_cast<int64_t>(walk.families().size());
+  return floats(rows * head_dim) * static_cast<size_t>(1 + families)  // queries, and turned ones
+         + floats(head_dim * kTile)                                   // keys
+         + floats(kKeysTogether * (value_stride + kTile))             // values
+         + floats(rows * kKeysTogether)                               // scores
+         + floats(rows * value_stride)                                // sums
+         + 4 * floats(rows)                                           // by row
+         + floats(families) + floats(4 * std::ssize(walk.parts()))    // of the walk
+         + floats(kMostPanelRows * kTile);                            // scores of a cut panel
+}
 
 }  // namespace ropewalk
 

@@ -19,19 +19,46 @@ using FloatTag = hn::CappedTag<float, 16>;
 using FloatVec = hn::Vec<FloatTag>;
 
 // Six rows by four vectors fill 24 of AVX-512's 32 registers; by two, 12 of the 16 that AVX2 has.
-constexpr int kRows = 6;
+constexpr int64_t kRows = 6;
 constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
 
-// c(R, V vectors) = a(R, depth) b(depth, V vectors).
-template <int R, int V>
-HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, int64_t a_stride,
-                               const float* HWY_RESTRICT b, int64_t b_stride, float* HWY_RESTRICT c,
-                               int64_t c_stride, int64_t depth) {
+// What a product does with what is in c.
+enum class Into {
+  kFresh,     // c = a b
+  kContinue,  // the sum goes on from c: the same bits as one longer product
+  kAdd,       // c += a b, the product summed on its own
+};
+
+// A panel of `columns` columns, a multiple of 16 up to 64, whose rows lie side by side.
+struct PanelProduct {
+  const float* a;  // (rows, depth)
+  int64_t a_stride;
+  const float* b;  // (depth, columns), rows b_stride apart and aligned to 64 bytes
+  int64_t b_stride;
+  float* c;  // (rows, columns), rows aligned to 64 bytes
+  int64_t c_stride;
+  int64_t depth;
+};
+
+template <int R, int V, Into kInto>
+HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   const FloatTag tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(tag));
+  const float* HWY_RESTRICT a = p.a;
+  const float* HWY_RESTRICT b = p.b + column;
+  float* HWY_RESTRICT c = p.c + column;
+  const int64_t a_stride = p.a_stride;
+  const int64_t b_stride = p.b_stride;
+  const int64_t depth = p.depth;
   FloatVec sum[R][V];
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) sum[r][v] = hn::Zero(tag);
+    for (int v = 0; v < V; ++v) {
+      if constexpr (kInto == Into::kContinue) {
+        sum[r][v] = hn::Load(tag, c + r * p.c_stride + v * lanes);
+      } else {
+        sum[r][v] = hn::Zero(tag);
+      }
+    }
   }
   for (int64_t k = 0; k < depth; ++k) {
     FloatVec row[V];
@@ -42,36 +69,40 @@ HWY_INLINE void multiply_panel(const float* HWY_RESTRICT a, int64_t a_stride,
     }
   }
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) hn::Store(sum[r][v], tag, c + r * c_stride + v * lanes);
+    for (int v = 0; v < V; ++v) {
+      float* to = c + r * p.c_stride + v * lanes;
+      if constexpr (kInto == Into::kAdd) sum[r][v] = hn::Add(hn::Load(tag, to), sum[r][v]);
+      hn::Store(sum[r][v], tag, to);
+    }
   }
 }
 
-template <int V>
-HWY_INLINE void multiply_columns(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                                 float* c, int64_t c_stride, int64_t rows, int64_t depth) {
-  int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) {
-    multiply_panel<kRows, V>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride,
-                             depth);
-  }
-  for (; r < rows; ++r) {
-    multiply_panel<1, V>(a + r * a_stride, a_stride, b, b_stride, c + r * c_stride, c_stride,
-                         depth);
-  }
-}
-
-// c(rows, columns) = a(rows, depth) b(depth, columns).
-//   columns           a multiple of 16
-//   b, c              rows aligned to 64 bytes
-HWY_INLINE void multiply(const float* a, int64_t a_stride, const float* b, int64_t b_stride,
-                         float* c, int64_t c_stride, int64_t rows, int64_t columns, int64_t depth) {
+template <int R, Into kInto>
+HWY_NOINLINE void multiply_rows(const PanelProduct& p, int64_t columns) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
   int64_t x = 0;
-  for (; x + kVectors * lanes <= columns; x += kVectors * lanes) {
-    multiply_columns<kVectors>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
-  }
-  for (; x < columns; x += lanes) {
-    multiply_columns<1>(a, a_stride, b + x, b_stride, c + x, c_stride, rows, depth);
+  for (; x + kVectors * lanes <= columns; x += kVectors * lanes)
+    multiply_panel<R, kVectors, kInto>(p, x);
+  for (; x < columns; x += lanes) multiply_panel<R, 1, kInto>(p, x);
+}
+
+//   rows  <= kRows
+template <Into kInto>
+HWY_INLINE void multiply(const PanelProduct& p, int64_t rows, int64_t columns) {
+  static_assert(kRows == 6);
+  switch (rows) {
+    case 1:
+      return multiply_rows<1, kInto>(p, columns);
+    case 2:
+      return multiply_rows<2, kInto>(p, columns);
+    case 3:
+      return multiply_rows<3, kInto>(p, columns);
+    case 4:
+      return multiply_rows<4, kInto>(p, columns);
+    case 5:
+      return multiply_rows<5, kInto>(p, columns);
+    default:
+      return multiply_rows<6, kInto>(p, columns);
   }
 }
 

@@ -1,0 +1,208 @@
+// AttentionPass: the order in which a block of rows meets its keys. It asks a kernel for all
+// arithmetic, in pieces of some hundred cycles or more, and is the same for every kernel.
+//
+// A kernel has
+//   kPanelRows                  rows it likes to be given at once
+//   begin()                     queries read and scaled, sums empty
+//   turn_queries(family)        once per block
+//   pack_keys(family, n_pairs, tile)
+//   score(family, first_row, rows, from_pair, to_pair, out, stride)
+//                               scores of the packed tile, pairs [from_pair, to_pair) of the family;
+//                               added to `out` unless from_pair is 0, where what passes through
+//                               comes too
+//   pack_keys_by_distance(tile), score_by_distance(first_row, rows, tile, out, stride)
+//   pack_values(tile)
+//   weigh(first_row, rows, tiles, keys)
+//                               scores of the tiles in the mask become weights, running maximum,
+//                               total and sums follow
+//   add_values(first_row, rows, tiles)
+//   scores(row)                 (kKeysTogether)
+//   finish()
+#ifndef ROPEWALK_KERNELS_ATTENTION_PASS_H_
+#define ROPEWALK_KERNELS_ATTENTION_PASS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "ropewalk/kernels/attention_block.h"
+
+namespace ropewalk {
+
+template <typename Kernel, typename Element>
+class AttentionPass {
+ public:
+  explicit AttentionPass(const AttentionBlock<Element>& block) noexcept
+      : walk_(*block.walk),
+        kernel_(block),
+        group_(block.group()),
+        rows_(block.rows()),
+        first_(block.first_position()),
+        last_(first_ + block.tokens() - 1),
+        live_(block.workspace->template take<LivePart>(std::ssize(walk_.parts()))),
+        turned_(block.workspace->template take<bool>(std::ssize(walk_.families()))),
+        seen_(block.workspace->template take<uint8_t>(rows_ / kRows + 1)),
+        cut_(block.workspace->template take<float>(kRows * kTile)) {}
+
+  void run() noexcept {
+    std::fill_n(turned_, walk_.families().size(), false);
+    kernel_.begin();
+    for (int64_t tile = 0; tile * kTile <= last_; tile += kTilesTogether) attend_together(tile);
+    kernel_.finish();
+  }
+
+ private:
+  static constexpr int64_t kRows = Kernel::kPanelRows;
+
+  struct LivePart {
+    const WalkPart* part;
+    Cover cover;  // of the whole block
+  };
+
+  struct Panel {
+    int64_t index;
+    int64_t first_row;
+    int64_t rows;
+  };
+
+  template <typename Body>
+  void for_panels(const Body& body) {
+    for (int64_t row = 0; row < rows_; row += kRows)
+      body(Panel{row / kRows, row, std::min(kRows, rows_ - row)});
+  }
+
+  WalkRectangle rectangle(const Panel& panel, int64_t tile) const {
+    return {first_ + panel.first_row / group_, first_ + (panel.first_row + panel.rows - 1) / group_,
+            tile * kTile, (tile + 1) * kTile};
+  }
+
+  void attend_together(int64_t first_tile) {
+    std::fill_n(seen_, (rows_ + kRows - 1) / kRows, uint8_t{0});
+    uint8_t any = 0;
+    for (int64_t t = 0; t < kTilesTogether; ++t) any |= score_tile(first_tile, t);
+    if (any == 0) return;
+    for (int64_t t = 0; t < kTilesTogether; ++t) {
+      if ((any >> t & 1) != 0) kernel_.pack_values(first_tile + t);
+    }
+    for_panels([&](const Panel& panel) {
+      if (seen_[panel.index] != 0)
+        kernel_.weigh(panel.first_row, panel.rows, seen_[panel.index], first_tile * kTile);
+    });
+    kernel_.add_values(seen_, first_tile);
+  }
+
+  // Scores tile first_tile + t; returns its bit where a row sees it.
+  uint8_t score_tile(int64_t first_tile, int64_t t) {
+    const int64_t tile = first_tile + t;
+    const int64_t n_live = find_live(tile);
+    if (n_live == 0) return 0;
+    const auto bit = static_cast<uint8_t>(1U << t);
+    for (int64_t begin = 0; begin < n_live;) {
+      int64_t end = begin + 1;
+      while (end < n_live && alike(*live_[begin].part, *live_[end].part)) ++end;
+      score_family(tile, t, bit, begin, end);
+      begin = end;
+    }
+    return bit;
+  }
+
+  int64_t find_live(int64_t tile) {
+    int64_t n_live = 0;
+    const WalkRectangle all{first_, last_, tile * kTile, (tile + 1) * kTile};
+    for (const WalkPart& part : walk_.parts()) {
+      const Cover cover = walk_.cover(part, all);
+      if (cover != Cover::kNone) live_[n_live++] = {&part, cover};
+    }
+    return n_live;
+  }
+
+  static bool alike(const WalkPart& a, const WalkPart& b) {
+    return a.kind == WalkPart::Kind::kBranch && b.kind == WalkPart::Kind::kBranch &&
+           a.family == b.family;
+  }
+
+  // Live parts [begin, end), all of one family, or one that goes by distance.
+  void score_family(int64_t tile, int64_t t, uint8_t bit, int64_t begin, int64_t end) {
+    const WalkPart& widest = *live_[end - 1].part;
+    if (widest.kind != WalkPart::Kind::kBranch) {
+      kernel_.pack_keys_by_distance(tile);
+    } else {
+      if (!turned_[widest.family]) kernel_.turn_queries(widest.family);
+      turned_[widest.family] = true;
+      kernel_.pack_keys(widest.family, widest.n_pairs, tile);
+    }
+    for_panels([&](const Panel& panel) { score_panel(panel, tile, t, bit, begin, end); });
+  }
+
+  void score_panel(const Panel& panel, int64_t tile, int64_t t, uint8_t bit, int64_t begin,
+                   int64_t end) {
+    const WalkRectangle own = rectangle(panel, tile);
+    bool cut = false;
+    for (int64_t p = begin; p < end; ++p) {
+      const WalkPart& part = *live_[p].part;
+      const Cover cover = live_[p].cover == Cover::kAll ? Cover::kAll : walk_.cover(part, own);
+      if (cover == Cover::kAll) {
+        float* to = kernel_.scores(panel.first_row) + t * kTile;
+        seen_[panel.index] |= bit;
+        return score_part(part, panel, tile, 0, to, kKeysTogether);
+      }
+      cut = cut || cover == Cover::kSome;
+    }
+    if (!cut) return;
+    if ((seen_[panel.index] & bit) == 0) hide(panel, t);
+    seen_[panel.index] |= bit;
+    score_cut(panel, own, tile, t, begin, end);
+  }
+
+  // Scores of `part`, into `to`, where those of its first `done` pairs are.
+  void score_part(const WalkPart& part, const Panel& panel, int64_t tile, int64_t done, float* to,
+                  int64_t stride) {
+    if (part.kind == WalkPart::Kind::kBranch) {
+      kernel_.score(part.family, panel.first_row, panel.rows, done, part.n_pairs, to, stride);
+    } else {
+      kernel_.score_by_distance(panel.first_row, panel.rows, tile, to, stride);
+    }
+  }
+
+  void hide(const Panel& panel, int64_t t) {
+    for (int64_t r = panel.first_row; r < panel.first_row + panel.rows; ++r) {
+      std::fill_n(kernel_.scores(r) + t * kTile, kTile, -std::numeric_limits<float>::infinity());
+    }
+  }
+
+  // A family's parts one after the other, each a longer sum than the one before.
+  void score_cut(const Panel& panel, const WalkRectangle& own, int64_t tile, int64_t t,
+                 int64_t begin, int64_t end) {
+    int64_t done = -1;  // pairs
+    for (int64_t p = begin; p < end; ++p) {
+      const WalkPart& part = *live_[p].part;
+      if (walk_.cover(part, own) == Cover::kNone) continue;
+      if (part.n_pairs != done)
+        score_part(part, panel, tile, std::max<int64_t>(done, 0), cut_, kTile);
+      done = part.n_pairs;
+      for (int64_t r = 0; r < panel.rows; ++r) {
+        KeyInterval keys = walk_.keys(part, first_ + (panel.first_row + r) / group_);
+        keys.first = std::max(keys.first, own.first_key) - own.first_key;
+        keys.last = std::min(keys.last, own.end_key) - own.first_key;
+        if (keys.empty()) continue;
+        std::copy(cut_ + r * kTile + keys.first, cut_ + r * kTile + keys.last,
+                  kernel_.scores(panel.first_row + r) + t * kTile + keys.first);
+      }
+    }
+  }
+
+  const AttentionWalk& walk_;
+  Kernel kernel_;
+  const int64_t group_;
+  const int64_t rows_;
+  const int64_t first_;  // positions of the block's first and last row
+  const int64_t last_;
+  LivePart* live_;
+  bool* turned_;   // (families)
+  uint8_t* seen_;  // (panels) bit t: the panel sees something of tile t of those held together
+  float* cut_;     // (kRows, kTile)
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_KERNELS_ATTENTION_PASS_H_

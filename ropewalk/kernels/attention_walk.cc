@@ -1,0 +1,138 @@
+#include "ropewalk/kernels/attention_walk.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ropewalk {
+namespace {
+
+bool turns_alike(const HeardPair& a, const HeardPair& b) {
+  return a.query_cos == b.query_cos && a.query_sin == b.query_sin && a.key_cos == b.key_cos &&
+         a.key_sin == b.key_sin;
+}
+
+// Branches of one family, while it is being collected; both lists in the order in which they came.
+struct Gathering {
+  std::vector<HeardPair> fewest;  // what the member with the fewest pairs hears, by rising pair
+  std::vector<HeardPair> pairs;   // all, from the first to fall silent to the last
+  std::vector<size_t> members;
+
+  // Whether `heard`, no more than the fewest, is among them.
+  bool takes(const std::vector<HeardPair>& heard) const {
+    auto own = fewest.begin();
+    for (const HeardPair& pair : heard) {
+      while (own != fewest.end() && own->pair < pair.pair) ++own;
+      if (own == fewest.end() || own->pair != pair.pair || !turns_alike(*own, pair)) return false;
+    }
+    return true;
+  }
+
+  void add(size_t branch, const std::vector<HeardPair>& heard) {
+    const auto is_heard = [&](const HeardPair& pair) {
+      return std::ranges::any_of(heard, [&](const HeardPair& h) { return h.pair == pair.pair; });
+    };
+    std::ranges::copy_if(fewest, std::back_inserter(pairs),
+                         [&](const HeardPair& pair) { return !is_heard(pair); });
+    fewest = heard;
+    members.push_back(branch);
+  }
+
+  std::vector<HeardPair> in_order() const {
+    std::vector<HeardPair> all = fewest;
+    all.insert(all.end(), pairs.rbegin(), pairs.rend());
+    return all;
+  }
+};
+
+std::vector<Gathering> gather(const Rotations& rotations) {
+  std::vector<size_t> order(rotations.plan().branches.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return rotations.heard(a).size() > rotations.heard(b).size();
+  });
+  std::vector<Gathering> families;
+  for (const size_t branch : order) {
+    const std::vector<HeardPair>& heard = rotations.heard(branch);
+    auto family =
+        std::ranges::find_if(families, [&](const Gathering& known) { return known.takes(heard); });
+    if (family == families.end()) {
+      family = families.insert(families.end(), Gathering{.fewest = heard, .pairs = {}});
+    }
+    family->add(branch, heard);
+  }
+  return families;
+}
+
+// Narrows `cover` by a condition first <= x < last on values between low and high.
+void narrow(Cover& cover, int64_t low, int64_t high, int64_t first, int64_t last) {
+  if (high < first || low >= last) {
+    cover = Cover::kNone;
+  } else if ((low < first || high >= last) && cover == Cover::kAll) {
+    cover = Cover::kSome;
+  }
+}
+
+Cover cover_of_runs(const KeyInterval& first_row, const KeyInterval& last_row,
+                    const WalkRectangle& rectangle) {
+  // Both ends of the runs rise, or stay, from row to row.
+  if (last_row.last <= rectangle.first_key || first_row.first >= rectangle.end_key)
+    return Cover::kNone;
+  const bool all = last_row.first <= rectangle.first_key && first_row.last >= rectangle.end_key;
+  return all ? Cover::kAll : Cover::kSome;
+}
+
+}  // namespace
+
+AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
+    : plan_(rotations.plan()), first_key_(first_key) {
+  if (plan_.by_distance) parts_.push_back({.kind = WalkPart::Kind::kByDistance});
+  if (plan_.sinks_by_distance) parts_.push_back({.kind = WalkPart::Kind::kSinksByDistance});
+  for (const Gathering& gathered : gather(rotations)) {
+    for (auto member = gathered.members.rbegin(); member != gathered.members.rend(); ++member) {
+      parts_.push_back({.branch = &plan_.branches[*member],
+                        .family = families_.size(),
+                        .n_pairs = std::ssize(rotations.heard(*member))});
+    }
+    families_.push_back({gathered.in_order()});
+  }
+}
+
+Cover AttentionWalk::cover(const WalkPart& part, const WalkRectangle& rectangle) const {
+  if (part.kind == WalkPart::Kind::kBranch) return cover_of_branch(*part.branch, rectangle);
+  return cover_of_runs(keys(part, rectangle.first_row), keys(part, rectangle.last_row), rectangle);
+}
+
+// Each condition of a branch bounds a number that rises with the row and falls with the key.
+Cover AttentionWalk::cover_of_branch(const PlanBranch& branch,
+                                     const WalkRectangle& rectangle) const {
+  const int64_t last_key = rectangle.end_key - 1;
+  Cover cover = Cover::kAll;
+  narrow(cover, rectangle.first_row - last_key, rectangle.last_row - rectangle.first_key,
+         branch.first, branch.last);
+  if (cover == Cover::kNone) return cover;
+  narrow(cover, rectangle.first_key, last_key, first_key_, branch.key_end);
+  if (cover == Cover::kNone) return cover;
+  narrow(cover, rectangle.first_row, rectangle.last_row, branch.first_query, kUnbounded);
+  if (cover == Cover::kNone) return cover;
+  const int64_t nearest = std::min(rectangle.first_row, branch.query_limit);
+  const int64_t farthest = std::min(rectangle.last_row, branch.query_limit);
+  if (branch.chunk == 0) {
+    narrow(cover, nearest - last_key, farthest - rectangle.first_key, branch.first_standing,
+           branch.last_standing);
+  } else {
+    narrow(cover, nearest / branch.chunk - last_key / branch.chunk,
+           farthest / branch.chunk - rectangle.first_key / branch.chunk, branch.first_standing,
+           branch.last_standing);
+  }
+  return cover;
+}
+
+KeyInterval AttentionWalk::keys(const WalkPart& part, int64_t i) const {
+  KeyInterval keys = part.kind == WalkPart::Kind::kBranch       ? part.branch->keys(i)
+                     : part.kind == WalkPart::Kind::kByDistance ? plan_.keys_by_distance(i)
+                                                                : plan_.sinks_by_distance_of(i);
+  keys.first = std::max(keys.first, first_key_);
+  return keys;
+}
+
+}  // namespace ropewalk
