@@ -23,8 +23,8 @@ namespace ropewalk {
 HWY_EXPORT(backward_keys_and_values);
 HWY_EXPORT(backward_queries);
 
-void attend_backward(const AttentionForward& forward, const float* d_out, float* d_queries,
-                     float* d_keys, float* d_values) {
+void attend_backward(const AttentionForward& forward, const float* out, const float* d_out,
+                     float* d_queries, float* d_keys, float* d_values) {
   const Rotations& rotations = *forward.rotations;
   const int64_t n_rows = rotations.n_rows();
   const int64_t head_dim = forward.kv->head_dim();
@@ -32,7 +32,7 @@ void attend_backward(const AttentionForward& forward, const float* d_out, float*
   for (int64_t r = 0; r < n_rows * forward.n_heads; ++r) {
     double dot = 0;
     for (int64_t x = r * head_dim; x < (r + 1) * head_dim; ++x)
-      dot += static_cast<double>(d_out[x]) * static_cast<double>(forward.out[x]);
+      dot += static_cast<double>(d_out[x]) * static_cast<double>(out[x]);
     row_dots[r] = static_cast<float>(dot);
   }
   const auto make_scratch = [] { return BackwardScratch(); };

@@ -8,31 +8,19 @@
 #define ROPEWALK_KERNELS_ATTENTION_BACKWARD_H_
 
 #include <cstdint>
-#include <span>
 
-#include "ropewalk/kernels/attention.h"
-#include "ropewalk/kernels/rotations.h"
+#include "ropewalk/kernels/attention_forward.h"
 
 namespace ropewalk {
 
-// What the forward pass had and gave.
-struct AttentionForward {
-  const Rotations* rotations = nullptr;
-  const KvTiles<float>* kv = nullptr;
-  int64_t n_heads = 0;
-  const float* queries = nullptr;      // (n_rows, n_heads, head_dim), unrotated
-  std::span<const float> row_scale;    // (n_rows)
-  const float* out = nullptr;          // (n_rows, n_heads, head_dim)
-  std::span<const float> log_sum_exp;  // (n_rows, n_heads), of the scaled logits
-};
-
 // Writes the gradients of a loss whose gradient by `out` is d_out.
+//   out             (n_rows, n_heads, head_dim), of the forward pass
 //   d_out           (n_rows, n_heads, head_dim)
 //   d_queries       (n_rows, n_heads, head_dim)
 //   d_keys, d_values  (first_row + n_rows, n_kv_heads, head_dim), unrotated keys
 // Within 1e-4 of the derivative of the double reference for inputs of unit size.
-void attend_backward(const AttentionForward& forward, const float* d_out, float* d_queries,
-                     float* d_keys, float* d_values);
+void attend_backward(const AttentionForward& forward, const float* out, const float* d_out,
+                     float* d_queries, float* d_keys, float* d_values);
 
 }  // namespace ropewalk
 

@@ -9,16 +9,13 @@
 
 namespace ropewalk {
 
-// Memory of one thread, for blocks of kTile rows and kTile keys; wide = head_dim or value_stride,
-// the larger.
+// Memory of one thread for kTile rows on kTile keys; wide = head_dim to whole vectors.
 struct BackwardScratch {
-  AlignedBuffer<float> query;     // (kTile, wide) rotated, pairs side by side
-  AlignedBuffer<float> d_query;   // the same, its gradient
-  AlignedBuffer<float> key;       // (head_dim, kTile) rotated
-  AlignedBuffer<float> by_key;    // (kTile, wide): `key` transposed
-  AlignedBuffer<float> d_key;     // (head_dim, kTile) gradient of `key`
+  TileScratch tile;
+  AlignedBuffer<float> d_query;   // (kTile, wide) gradient of the rotated queries
+  AlignedBuffer<float> by_key;    // (kTile, wide): the rotated keys, transposed
+  AlignedBuffer<float> d_key;     // (head_dim, kTile) gradient of the rotated keys
   AlignedBuffer<float> value;     // (head_dim, kTile)
-  AlignedBuffer<float> weights;   // (kTile, kTile)
   AlignedBuffer<float> d_scores;  // (kTile, kTile)
   AlignedBuffer<float> d_keys;    // (head_dim, kTile) by coordinate
   AlignedBuffer<float> d_values;  // (head_dim, kTile)

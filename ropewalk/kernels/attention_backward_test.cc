@@ -97,9 +97,9 @@ Gradients backward(const Rotary& rotary, const Inputs& in) {
                    .n_heads = kHeads,
                    .queries = query.data(),
                    .row_scale = scale,
-                   .out = out.data(),
                    .log_sum_exp = sums},
-                  narrow(in.d_out).data(), got.query.data(), got.key.data(), got.value.data());
+                  out.data(), narrow(in.d_out).data(), got.query.data(), got.key.data(),
+                  got.value.data());
   return got;
 }
 
