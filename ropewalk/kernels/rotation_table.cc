@@ -5,12 +5,14 @@
 #include <numeric>
 #include <vector>
 
+#include "ropewalk/kernels/rotation_fill.h"
 #include "ropewalk/math/turns.h"
 
 namespace ropewalk {
 namespace {
 
 constexpr int64_t kRowMultiple = 16;
+constexpr int64_t kEntriesForThreads = 65536;  // smaller tables are made sooner than threads wake
 
 // ggml_rope_cache_init in its own roundings: the angle of pair 0 is the position in float32, that
 // of each next pair the one before times powf(base, -2 / frequency_dim). The divisors of a file
@@ -89,12 +91,13 @@ void fill_rotation_rows(const Spectrum& spectrum, std::span<const int64_t> pairs
   assert(first_row + static_cast<int64_t>(positions.size()) <= table.n_rows);
   if (mode == AngleMode::kFloat32)
     return fill_float32(spectrum, pairs, positions, first_row, table);
-#pragma omp parallel for schedule(static)
+  const ColumnPlan plan(positions);
+  const auto n_entries = static_cast<int64_t>(pairs.size() * positions.size());
+#pragma omp parallel for schedule(static) if (n_entries >= kEntriesForThreads)
   for (int64_t c = 0; c < std::ssize(pairs); ++c) {
-    for (size_t r = 0; r < positions.size(); ++r) {
-      const DoubleDouble turns = fraction_of_turn(positions[r], spectrum.turns_per_token[pairs[c]]);
-      fill_rotation_entry(turns, spectrum.amplitude, c, first_row + static_cast<int64_t>(r), table);
-    }
+    const int64_t row = c * table.stride + first_row;
+    fill_column(plan, spectrum.turns_per_token[pairs[c]], spectrum.amplitude,
+                table.cos.data() + row, table.sin.data() + row);
   }
 }
 
