@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/schemes/registry.h"
 
 namespace ropewalk::golden {
 namespace {
@@ -69,6 +70,8 @@ DoubleDouble number(const Json& value) {
   if (value.is_number_integer()) return value.get<int64_t>();
   return value.get<double>();
 }
+
+std::string text_of(const Json& value) { return to_text(static_cast<double>(number(value))); }
 
 double table_bound(double radians) { return 1e-15 + 3 * 0x1p-53 * std::abs(radians); }
 

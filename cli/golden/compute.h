@@ -52,6 +52,9 @@ void echo(const Json& golden, Value& out, std::initializer_list<const char*> nam
 // A number that a case gives: a JSON number, exactly, or a decimal string.
 DoubleDouble number(const Json& value);
 
+// The same as a scheme string holds it.
+std::string text_of(const Json& value);
+
 // The bound of golden/README.md on cos and sin of pairs that turn by `radians` in all.
 double table_bound(double radians);
 

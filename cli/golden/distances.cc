@@ -8,8 +8,6 @@
 namespace ropewalk::golden {
 namespace {
 
-std::string text_of(const Json& value) { return to_text(static_cast<double>(number(value))); }
-
 // ",name=value" of a field of the case.
 std::string parameter(const Json& golden, const char* field, const std::string& name) {
   return "," + name + "=" + text_of(golden.at(field));

@@ -41,8 +41,6 @@ const Json* scaling_of(const Json& config) {
   return nullptr;
 }
 
-std::string text_of(const Json& value) { return to_text(static_cast<double>(number(value))); }
-
 // A parameter of a rule that is asked for: the variant's, else the scaling's.
 std::string parameter(const Json& golden, const Json& variant, const char* in_variant,
                       const char* in_scaling) {
@@ -198,24 +196,20 @@ void set_ramp(Value& out, const Subject& subject) {
   const DoubleDouble length = subject.original();
   const DoubleDouble fast = params.number("beta_fast"), slow = params.number("beta_slow");
   const IndexRamp ramp =
-      index_ramp(params, source, fast, slow, length, params.choice("truncate") == "true");
+      beta_ramp(params, source, subject.original(), params.choice("truncate") == "true");
   const auto real = [](DoubleDouble x) { return Value::real(static_cast<double>(x)); };
   out.set("ramp_low", real(ramp.low)).set("ramp_high", real(ramp.high));
   out.set("corr_dim_fast", real(index_of_turns(source, fast, length)));
   out.set("corr_dim_slow", real(index_of_turns(source, slow, length)));
 }
 
-// PartNTK's two ramps: from 1.25 to 0.75 turns, and from 16 to 2.
 void set_two_ramps(Value& out, const Subject& subject) {
   if (!subject.part || subject.part->scheme->name != "part_ntk") return;
-  const auto ramp = [&](double fast, double slow) {
-    return index_ramp(subject.part->params, subject.rotary.source, fast, slow, subject.original(),
-                      true);
-  };
-  const IndexRamp first = ramp(1.25, 0.75), second = ramp(16, 2);
+  const PartNtkRamps ramps =
+      part_ntk_ramps(subject.part->params, subject.rotary.source, subject.original());
   const auto real = [](DoubleDouble x) { return Value::real(static_cast<double>(x)); };
-  out.set("low", real(first.low)).set("high", real(first.high));
-  out.set("low2", real(second.low)).set("high2", real(second.high));
+  out.set("low", real(ramps.to_slowed.low)).set("high", real(ramps.to_slowed.high));
+  out.set("low2", real(ramps.to_ntk.low)).set("high2", real(ramps.to_ntk.high));
 }
 
 // The base that a scheme made, and the scale that made it: base s^(d / (d - 2)).

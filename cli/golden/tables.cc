@@ -18,8 +18,6 @@
 namespace ropewalk::golden {
 namespace {
 
-std::string text_of(const Json& value) { return to_text(static_cast<double>(number(value))); }
-
 // The integers that a case lists, or those from the first to the last of the two that it gives.
 std::vector<int64_t> integers(const Json& given, size_t n_wanted) {
   auto listed = given.get<std::vector<int64_t>>();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
@@ -72,7 +73,7 @@ Rotary build_rotary(const FrequencySource& source, const PairLayout& layout,
     const int64_t least = declaration.least_length;
     Spectrum spectrum = modified(rule.at(std::max(n, least)), declaration);
     if (least != 0 && n > least) {
-      spectrum.amplitude *= static_cast<double>(log(DoubleDouble(n) / least) / 10 + 1);
+      spectrum.amplitude *= static_cast<double>(yarn_magnitude(DoubleDouble(n) / least));
     }
     const bool is_long = declaration.long_amplitude != 0 && n > trained;
     if (is_long) spectrum.amplitude *= declaration.long_amplitude;

@@ -3,10 +3,10 @@
 #include "ropewalk/config/gguf_scaling.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
@@ -291,11 +291,10 @@ std::string ScalingReader::read_log_multiplier() {
 // llama.cpp makes DeepSeek's multiplier of any factor, whether mscale_all_dim is told or not.
 void ScalingReader::note_square() {
   if (architecture_.log_multiplier != LogMultiplier::kTenth || scaling_.factor == 1) return;
-  const double magnitude = 1 + 0.1 * std::log(scaling_.factor);
   report_.warn(FaultKind::kInconsistent, keys_.key(kLogMultiplier),
                keys_.key(kLogMultiplier) +
                    " is absent or 0: logits are not multiplied; llama.cpp multiplies them by " +
-                   to_text(magnitude * magnitude) + " all the same");
+                   to_text(yarn_logit_scale(scaling_.factor)) + " all the same");
 }
 
 // The converter stores attention_factor here, the amplitude itself; llama.cpp makes its own of the
@@ -308,7 +307,7 @@ std::string ScalingReader::read_yarn_amplitude() {
     if (*found != 1) differs(kYarnAmplitude, " is not used: nothing is scaled by yarn");
     return {};
   }
-  const double computed = 1 + 0.1 * std::log(scaling_.factor);
+  const double computed = static_cast<double>(yarn_magnitude(scaling_.factor));
   if (*found == 1) {
     report_.info(keys_.key(kYarnAmplitude), keys_.key(kYarnAmplitude) +
                                                 " = 1 is taken to say nothing: cos and sin get " +

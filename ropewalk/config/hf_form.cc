@@ -11,6 +11,7 @@
 #include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/hf_families.h"
 #include "ropewalk/config/spectrum_form.h"
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/dual_chunk.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/schemes/source.h"
@@ -246,7 +247,7 @@ void Planner::say_yarn(const Spectrum& wanted) {
 // 1 + 0.1 ln(factor) unless told otherwise: as the amplitude itself, as a multiplier of the usual
 // one (vLLM), or as a ratio of magnitudes, which vLLM reads in DeepSeek's classes alone.
 void Planner::say_amplitude(const Spectrum& wanted) {
-  const double usual = 1 + 0.1 * std::log(given("factor"));
+  const double usual = static_cast<double>(yarn_magnitude(given("factor")));
   const double mscale = given("mscale");
   const double all_dim = given("mscale_all_dim");
   const bool squares = part().params.choice("mscale_logits") == "true";

@@ -5,7 +5,7 @@
 
 #include "ropewalk/config/hf_scaling.h"
 #include "ropewalk/math/double_double.h"
-#include "ropewalk/schemes/index_ramp.h"
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/registry.h"
 
@@ -172,10 +172,7 @@ DoubleDouble HfScalingReader::own_amplitude(double factor) {
   const auto given = [&](const std::string& key) {
     return block_has(key) ? DoubleDouble(*block().number(key)) : DoubleDouble(0);
   };
-  const DoubleDouble mscale = given("mscale");
-  const DoubleDouble all_dim = given("mscale_all_dim");
-  if (mscale == 0 || all_dim == 0) return yarn_magnitude(factor, 1, c);
-  return yarn_magnitude(factor, mscale, c) / yarn_magnitude(factor, all_dim, c);
+  return yarn_amplitude(factor, given("mscale"), given("mscale_all_dim"), c);
 }
 
 void HfScalingReader::yarn_engines(double factor) {

@@ -281,8 +281,23 @@ double log_length_scale(int64_t n, int64_t trained) {
   return static_cast<double>(max(1, log(DoubleDouble(n)) / log(DoubleDouble(trained))));
 }
 
+DoubleDouble yarn_magnitude(DoubleDouble factor, DoubleDouble k, DoubleDouble coefficient) {
+  return coefficient * k * log(factor) + 1;
+}
+
+DoubleDouble yarn_magnitude(DoubleDouble factor) {
+  return yarn_magnitude(factor, 1, DoubleDouble(1) / 10);
+}
+
+DoubleDouble yarn_amplitude(DoubleDouble factor, DoubleDouble mscale, DoubleDouble mscale_all_dim,
+                            DoubleDouble coefficient) {
+  if (mscale == 0 || mscale_all_dim == 0) return yarn_magnitude(factor, 1, coefficient);
+  return yarn_magnitude(factor, mscale, coefficient) /
+         yarn_magnitude(factor, mscale_all_dim, coefficient);
+}
+
 double yarn_logit_scale(double factor) {
-  const DoubleDouble magnitude = log(DoubleDouble(factor)) / 10 + 1;
+  const DoubleDouble magnitude = yarn_magnitude(factor);
   return static_cast<double>(magnitude * magnitude);
 }
 

@@ -129,7 +129,17 @@ double precision_bound(double machine_epsilon);
 // max(1, ln n / ln L). Source: Su 2021, kexue.fm/archives/8823. L >= 2, n >= 1.
 double log_length_scale(int64_t n, int64_t trained);
 
-// (0.1 ln s + 1)^2, YaRN's. Source: Peng et al. 2023, arXiv 2309.00071. s >= 1.
+// coefficient k ln(s) + 1: the factor on queries and keys, and so on cos and sin, that the YaRN paper
+// fitted on Llama with k = 1 and coefficient 0.1. Source: Peng et al. 2023, arXiv 2309.00071. s > 0.
+DoubleDouble yarn_magnitude(DoubleDouble factor, DoubleDouble k, DoubleDouble coefficient);
+DoubleDouble yarn_magnitude(DoubleDouble factor);  // with these
+
+// The magnitude of k = mscale over that of mscale_all_dim where neither is 0, else that of k = 1: what
+// transformers makes of the two keys, in which 0 means "not given".
+DoubleDouble yarn_amplitude(DoubleDouble factor, DoubleDouble mscale, DoubleDouble mscale_all_dim,
+                            DoubleDouble coefficient);
+
+// Its square, (0.1 ln s + 1)^2. s >= 1.
 double yarn_logit_scale(double factor);
 
 // 1 + c ln s, for models whose positions were dropped. Source: DroPE 2025, arXiv 2512.12167.

@@ -8,7 +8,9 @@ namespace {
 
 Rotary build(const SchemeParams& p, Rotary declared) {
   const DoubleDouble base = declared.source.base * p.number("factor");
-  if (base < 1) p.refuse("factor", "must keep the base >= 1", to_text(static_cast<double>(base)));
+  if (base < 1)
+    p.refuse("factor", FaultKind::kOutOfRange, "must keep the base >= 1",
+             to_text(static_cast<double>(base)));
   declared.spectrum = SpectrumRule(spectrum_with_base(declared, base));
   return declared;
 }

@@ -14,7 +14,7 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   for (size_t i = 0; i + 1 < points.size(); ++i) {
     const DoubleDouble run = points[i + 1].distance - points[i].distance;
     if (abs(points[i + 1].value - points[i].value) > kSteepest * abs(run)) {
-      p.refuse("points", "must rise or fall by at most 1024 a token",
+      p.refuse("points", FaultKind::kOutOfRange, "must rise or fall by at most 1024 a token",
                "from distance " + std::to_string(points[i].distance));
     }
   }

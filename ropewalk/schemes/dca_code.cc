@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/dual_chunk.h"
 #include "ropewalk/schemes/source.h"
 
@@ -14,21 +15,17 @@ DualChunk shipped(int64_t length) {
   return {.chunk = std::max<int64_t>(1, length * 3 / 4), .local = length / 8};
 }
 
-// max(1, k ln(n / L) + 1).
-double growth(DoubleDouble coefficient, DoubleDouble n, DoubleDouble original) {
-  return static_cast<double>(max(1, coefficient * log(n / original) + 1));
-}
-
 Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t original = original_length(p, declared);
   const DualChunk chosen = dual_chunk_params(p, shipped(original));
   declared.distance = dual_chunk_map(chosen.chunk, chosen.local, p.pairs());
   const DoubleDouble coefficient = p.number("coefficient");
-  declared.spectrum = seeing_length(declared.spectrum, kUnbounded,
-                                    [coefficient, original](Spectrum spectrum, int64_t n) {
-                                      spectrum.amplitude *= growth(coefficient, n, original);
-                                      return spectrum;
-                                    });
+  declared.spectrum = seeing_length(
+      declared.spectrum, kUnbounded, [coefficient, original](Spectrum spectrum, int64_t n) {
+        const DoubleDouble stretch = DoubleDouble(n) / original;
+        spectrum.amplitude *= static_cast<double>(max(1, yarn_magnitude(stretch, 1, coefficient)));
+        return spectrum;
+      });
   return declared;
 }
 

@@ -18,12 +18,12 @@ std::vector<int64_t> whole_groups(const SchemeParams& p, int64_t n_pairs) {
   std::vector<int64_t> groups;
   for (const double group : p.numbers("groups")) {
     if (group != std::floor(group)) {
-      p.refuse("groups", "must hold whole numbers", to_text(group));
+      p.refuse("groups", FaultKind::kBadType, "must hold whole numbers", to_text(group));
     }
     groups.push_back(static_cast<int64_t>(group));
   }
   if (std::ssize(groups) > n_pairs) {
-    p.refuse("groups",
+    p.refuse("groups", FaultKind::kWrongLength,
              "must hold at most one for each of the model's pairs, of which there are " +
                  std::to_string(n_pairs),
              std::to_string(groups.size()));
@@ -50,9 +50,8 @@ Rotary build(const SchemeParams& p, Rotary declared) {
 // Only pairs that did not finish a turn in training need a group; which those are, a search finds
 // out. These spare the fast quarter, and the fast half.
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
-  const int64_t window = std::stoll(share_of(trained_length, 0.25));
-  const int64_t room = std::max<int64_t>(1, trained_length - window);
-  const std::string g = std::to_string((target_length - window + room - 1) / room + 1);
+  const int64_t window = share_tokens(trained_length, 0.25);
+  const std::string g = std::to_string(smallest_group(window, trained_length, target_length));
   const std::string head = "dpe,window=" + std::to_string(window) + ",groups=1:";
   return {head + g + ":" + g + ":" + g, head + "1:" + g + ":" + g};
 }

@@ -22,13 +22,13 @@ DistanceMap dual_chunk_map(int64_t chunk, int64_t local, PairRange pairs) {
 
 DualChunk dual_chunk_params(const SchemeParams& params, const DualChunk& preset) {
   if (params.has("chunk") != params.has("local")) {
-    params.refuse(params.has("chunk") ? "local" : "chunk",
+    params.refuse(params.has("chunk") ? "local" : "chunk", FaultKind::kMissingKey,
                   "must be given with the other of chunk and local, or neither");
   }
   if (!params.has("chunk")) return preset;
   const DualChunk given{.chunk = params.integer("chunk"), .local = params.integer("local")};
   if (given.local >= given.chunk) {
-    params.refuse("local", "must be below chunk", std::to_string(given.local));
+    params.refuse("local", FaultKind::kOrder, "must be below chunk", std::to_string(given.local));
   }
   return given;
 }

@@ -15,8 +15,8 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t group = p.integer("group");
   const int64_t window = p.integer("window");
   if (window % group != 0) {
-    p.refuse("window", "must be a multiple of the group, " + std::to_string(group),
-             std::to_string(window));
+    p.refuse("window", FaultKind::kNotDivisible,
+             "must be a multiple of the group, " + std::to_string(group), std::to_string(window));
   }
   const PositionMap query{.period = window, .carry = DoubleDouble(window / group)};
   const Branch same{.last = 1, .query = query, .key = query};

@@ -4,6 +4,8 @@
 #define ROPEWALK_SCHEMES_INDEX_RAMP_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "ropewalk/math/rotary.h"
 #include "ropewalk/schemes/registry.h"
@@ -34,9 +36,25 @@ IndexRamp index_ramp(const SchemeParams& params, const FrequencySource& source, 
 // Peng et al. 2023, arXiv 2309.00071, as in github.com/jquesnelle/yarn.
 Spectrum slowed_along(const IndexRamp& ramp, DoubleDouble factor, Spectrum spectrum);
 
-// coefficient * k * ln(factor) + 1: the factor on queries and keys, and so on cos and sin, that the
-// YaRN paper fitted on Llama with k = 1 and coefficient 0.1.
-DoubleDouble yarn_magnitude(DoubleDouble factor, DoubleDouble k, DoubleDouble coefficient);
+// PartNTK's two ramps, from the pair of 1.25 turns to that of 0.75, and from 16 to 2. Source:
+// github.com/jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, tuned there for Llama.
+struct PartNtkRamps {
+  IndexRamp to_slowed;  // from the base of ntk to the slowed pair
+  IndexRamp to_ntk;     // from the pair as it is to what the first made of it
+};
+PartNtkRamps part_ntk_ramps(const SchemeParams& params, const FrequencySource& source,
+                            DoubleDouble length);
+
+// ---- the parameters beta_fast and beta_slow, in turns
+
+std::vector<ParamInfo> beta_params(const std::string& fast_help, const std::string& slow_help);
+
+// The ramp between the two, rounded outwards where `truncate`.
+IndexRamp beta_ramp(const SchemeParams& params, const FrequencySource& source, int64_t length,
+                    bool truncate);
+
+// Throws Error where beta_slow is above beta_fast.
+void check_betas(const SchemeParams& params);
 
 }  // namespace ropewalk
 

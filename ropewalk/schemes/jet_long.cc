@@ -23,7 +23,7 @@ DistanceMap map_at(int64_t n, int64_t window, int64_t original, PairRange pairs)
 void check_block(const SchemeParams& p, const SpectrumRule& rule) {
   using Length = SpectrumRule::Length;
   if (rule.length() == Length::kToken) {
-    p.refuse("", "goes with no spectrum of its own for every token");
+    p.refuse("", FaultKind::kConflict, "goes with no spectrum of its own for every token");
   }
   const int64_t block = p.integer("block");
   const bool same = rule.length() == Length::kFixed ||
@@ -32,8 +32,8 @@ void check_block(const SchemeParams& p, const SpectrumRule& rule) {
   if (same) return;
   const std::string wanted =
       rule.length() == Length::kSequence ? "all" : std::to_string(rule.block());
-  p.refuse("block", "must be that of the spectrum, " + wanted,
-           block == kUnbounded ? "all" : std::to_string(block));
+  p.refuse("block", FaultKind::kConflict, "must be that of the spectrum, " + wanted,
+           block == kUnbounded ? "all" : std::to_string(block), "write block=" + wanted);
 }
 
 Rotary build(const SchemeParams& p, Rotary declared) {

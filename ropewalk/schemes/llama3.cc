@@ -12,7 +12,9 @@ namespace {
 Rotary build(const SchemeParams& p, Rotary declared) {
   const DoubleDouble low = p.number("low");
   const DoubleDouble high = p.number("high");
-  if (low > high) p.refuse("low", "must be at most high", to_text(static_cast<double>(low)));
+  if (low > high)
+    p.refuse("low", FaultKind::kOrder, "must be at most high", to_text(static_cast<double>(low)),
+             "are the two swapped?");
   const DoubleDouble length = original_length(p, declared);
 
   Spectrum spectrum = plain_spectrum(declared);

@@ -10,7 +10,8 @@ namespace {
 // Unlike StreamingLLM's, positions are those of the text; the ceiling alone keeps them in range.
 Rotary build(const SchemeParams& p, Rotary declared) {
   if (!declared.distance.is_identity()) {
-    p.refuse("", "brings its own ceiling on the distance: it goes with no distance map");
+    p.refuse("", FaultKind::kConflict,
+             "brings its own ceiling on the distance: it goes with no distance map");
   }
   const int64_t window = p.integer("window");
   const int64_t ceiling = p.has("ceiling") ? p.integer("ceiling") : window;

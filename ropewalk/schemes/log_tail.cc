@@ -18,7 +18,8 @@ DoubleDouble steepness(const SchemeParams& p, DoubleDouble window) {
   const DoubleDouble bound = p.number("bound");
   const DoubleDouble at = p.integer("at");
   if (bound < window || bound > at) {
-    p.refuse("bound", "must lie between window and at", to_text(static_cast<double>(bound)));
+    p.refuse("bound", FaultKind::kOutOfRange, "must lie between window and at",
+             to_text(static_cast<double>(bound)));
   }
   return (bound / window - 1) / log(at / window);
 }
@@ -35,8 +36,9 @@ DistanceMap chords(const SchemeParams& p, DoubleDouble c) {
     const auto distance =
         static_cast<int64_t>(static_cast<double>(round(DoubleDouble(window) * exp(span * share))));
     if (distance <= points.back().distance) {
-      p.refuse("pieces", "must leave each piece a token between window and at",
-               std::to_string(pieces));
+      p.refuse("pieces", FaultKind::kOutOfRange,
+               "must leave each piece a token between window and at", std::to_string(pieces),
+               "take fewer");
     }
     points.push_back({distance, tail(window, c, distance)});
   }
@@ -46,10 +48,11 @@ DistanceMap chords(const SchemeParams& p, DoubleDouble c) {
 Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t window = p.integer("window");
   if (p.has("at") != (p.has("bound") || p.has("pieces"))) {
-    p.refuse("at", "must be given with bound or pieces, and with them only");
+    p.refuse("at", p.has("at") ? FaultKind::kConflict : FaultKind::kMissingKey,
+             "must be given with bound or pieces, and with them only");
   }
   if (p.has("at") && p.integer("at") <= window) {
-    p.refuse("at", "must be beyond the window", std::to_string(p.integer("at")));
+    p.refuse("at", FaultKind::kOrder, "must be beyond the window", std::to_string(p.integer("at")));
   }
 
   const DoubleDouble c = steepness(p, window);
@@ -65,13 +68,13 @@ Rotary build(const SchemeParams& p, Rotary declared) {
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
   std::vector<std::string> parts;
   if (target_length == trained_length) return parts;
-  const std::string window = share_of(trained_length, 0.25);
+  const int64_t window = share_tokens(trained_length, 0.25);
   for (double share : {0.7, 0.9}) {
-    parts.push_back("log_tail,window=" + window + ",bound=" + share_of(trained_length, share) +
-                    ",at=" + std::to_string(target_length));
+    parts.push_back("log_tail,window=" + std::to_string(window) + ",bound=" +
+                    share_of(trained_length, share) + ",at=" + std::to_string(target_length));
   }
   // The same curve in four chords, which attention can do by tiles.
-  if (target_length >= 16 * std::stoll(window)) parts.push_back(parts.front() + ",pieces=4");
+  if (target_length >= 16 * window) parts.push_back(parts.front() + ",pieces=4");
   return parts;
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t length = trained_length(p, declared);
-  if (length < 2) p.refuse("", "needs a trained length >= 2", std::to_string(length));
+  if (length < 2)
+    p.refuse("", FaultKind::kOutOfRange, "needs a trained length >= 2", std::to_string(length));
   declared.temperature = {.log_length = length};
   return declared;
 }

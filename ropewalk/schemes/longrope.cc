@@ -11,7 +11,7 @@ Spectrum divided(const SchemeParams& p, const Rotary& declared, const std::strin
   Spectrum spectrum = plain_spectrum(declared);
   const std::vector<double>& divisors = p.numbers(list);
   if (divisors.size() != spectrum.turns_per_token.size()) {
-    p.refuse(list,
+    p.refuse(list, FaultKind::kWrongLength,
              "must hold one number for each of the model's " + std::to_string(spectrum.n_pairs()) +
                  " pairs",
              std::to_string(divisors.size()) + " numbers");
@@ -19,7 +19,8 @@ Spectrum divided(const SchemeParams& p, const Rotary& declared, const std::strin
   for (size_t pair = 0; pair < divisors.size(); ++pair) {
     spectrum.turns_per_token[pair] /= divisors[pair];
     if (spectrum.turns_per_token[pair] > 1) {
-      p.refuse(list, "must leave each pair at most one turn a token", to_text(divisors[pair]));
+      p.refuse(list, FaultKind::kOutOfRange, "must leave each pair at most one turn a token",
+               to_text(divisors[pair]));
     }
   }
   spectrum.amplitude = static_cast<double>(p.number("amplitude"));

@@ -9,7 +9,9 @@ namespace ropewalk {
 namespace {
 
 Rotary build(const SchemeParams& p, Rotary declared) {
-  if (p.number("alpha") > p.number("beta")) p.refuse("alpha", "must be at most beta");
+  if (p.number("alpha") > p.number("beta"))
+    p.refuse("alpha", FaultKind::kOrder, "must be at most beta",
+             to_text(static_cast<double>(p.number("alpha"))), "are the two swapped?");
   declared.spectrum =
       SpectrumRule(by_parts(plain_spectrum(declared), p.number("factor"),
                             original_length(p, declared), p.number("alpha"), p.number("beta")));

@@ -1,6 +1,6 @@
 // PartNTK, the earlier "NTK by parts" of two ramps: fast pairs stay, slow pairs slow down by s, those
 // between have the base of ntk. Source: github.com/jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding,
-// after bloc97 2023; the turns at which the ramps end were tuned there for Llama.
+// after bloc97 2023.
 #include "ropewalk/schemes/index_ramp.h"
 #include "ropewalk/schemes/registry.h"
 #include "ropewalk/schemes/source.h"
@@ -8,15 +8,9 @@
 namespace ropewalk {
 namespace {
 
-// The first ramp goes over from the base of ntk to the slowed pair, the second from the pair as it
-// is to what the first made of it.
 Rotary build(const SchemeParams& p, Rotary declared) {
   const DoubleDouble factor = p.number("factor");
-  const DoubleDouble length = original_length(p, declared);
-  const DoubleDouble first_fast = DoubleDouble(5) / 4;
-  const DoubleDouble first_slow = DoubleDouble(3) / 4;
-  const IndexRamp to_slowed = index_ramp(p, declared.source, first_fast, first_slow, length, true);
-  const IndexRamp to_ntk = index_ramp(p, declared.source, 16, 2, length, true);
+  const PartNtkRamps ramps = part_ntk_ramps(p, declared.source, original_length(p, declared));
 
   const Spectrum plain = plain_spectrum(declared);
   Spectrum spectrum = spectrum_with_base(declared, ntk_base(p, declared.source, factor));
@@ -24,9 +18,9 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   for (int64_t pair = 0; pair < plain.n_pairs(); ++pair) {
     const DoubleDouble own = plain.turns_per_token[pair];
     DoubleDouble& turns = spectrum.turns_per_token[pair];
-    const DoubleDouble slowed = to_slowed.at(pair);
+    const DoubleDouble slowed = ramps.to_slowed.at(pair);
     turns = own / factor * slowed + turns * (1 - slowed);
-    const DoubleDouble changed = to_ntk.at(pair);
+    const DoubleDouble changed = ramps.to_ntk.at(pair);
     turns = turns * changed + own * (1 - changed);
   }
   declared.spectrum = SpectrumRule(spectrum);

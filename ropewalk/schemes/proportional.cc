@@ -11,7 +11,7 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   const int64_t rotating = p.integer("rotating");
   Spectrum spectrum = plain_spectrum(declared);
   if (rotating > spectrum.n_pairs()) {
-    p.refuse("rotating",
+    p.refuse("rotating", FaultKind::kOutOfRange,
              "must be at most the model's " + std::to_string(spectrum.n_pairs()) + " pairs",
              std::to_string(rotating));
   }

@@ -7,8 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "ropewalk/base/error.h"
-
 namespace ropewalk {
 
 // Made by the build: one entry per scheme file, in no order.
@@ -83,10 +81,10 @@ PairRange SchemeParams::pairs() const {
   return has("pairs") ? value_of<PairRange>(values_, "pairs") : PairRange{};
 }
 
-void SchemeParams::refuse(const std::string& name, const std::string& rule,
-                          const std::string& value) const {
+void SchemeParams::refuse(const std::string& name, FaultKind kind, const std::string& rule,
+                          const std::string& value, const std::string& mend) const {
   const std::string parameter = name.empty() ? "" : ", parameter " + name;
-  throw Error("scheme " + scheme_ + parameter, rule, value);
+  throw Error("scheme " + scheme_ + parameter, rule, value, mend).of(kind);
 }
 
 const std::vector<SchemeInfo>& all_schemes() {
@@ -127,8 +125,17 @@ std::string stretch(int64_t trained_length, int64_t target_length, double times)
   return to_text(std::max(1.0, ratio * times));
 }
 
+int64_t share_tokens(int64_t length, double share) {
+  return std::max<int64_t>(1, std::llround(static_cast<double>(length) * share));
+}
+
 std::string share_of(int64_t length, double share) {
-  return std::to_string(std::max<int64_t>(1, std::llround(static_cast<double>(length) * share)));
+  return std::to_string(share_tokens(length, share));
+}
+
+int64_t smallest_group(int64_t window, int64_t trained_length, int64_t target_length) {
+  const int64_t room = std::max<int64_t>(1, trained_length - window);
+  return (target_length - window + room - 1) / room + 1;
 }
 
 std::string to_text(double number) {

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "ropewalk/base/error.h"
 #include "ropewalk/math/distance_map.h"
 #include "ropewalk/math/double_double.h"
 #include "ropewalk/math/rotary.h"
@@ -72,10 +73,11 @@ class SchemeParams {
   // The pairs that a distance map moves: every one where the scheme string does not say.
   PairRange pairs() const;
 
-  // Throws the Error of a value that only the scheme itself can judge.
+  // Throws the Error of a value that only the scheme itself can judge; see base/error.h for what
+  // follows the name.
   //   name  the parameter, or empty where the fault is the model's ("needs a trained length")
-  [[noreturn]] void refuse(const std::string& name, const std::string& rule,
-                           const std::string& value = {}) const;
+  [[noreturn]] void refuse(const std::string& name, FaultKind kind, const std::string& rule,
+                           const std::string& value = {}, const std::string& mend = {}) const;
 
  private:
   std::string scheme_;
@@ -120,9 +122,14 @@ ParamInfo original_param();                       // the length that turns are c
 // target_length / trained_length * times as text, at least 1: the natural factor of a candidate.
 std::string stretch(int64_t trained_length, int64_t target_length, double times = 1);
 
-// Whole number of tokens, as it is written in a scheme string: "358" for share 0.7 of 512; at
-// least 1.
+// Whole number of tokens, at least 1: 358 for share 0.7 of 512; and as it is written in a scheme
+// string.
+int64_t share_tokens(int64_t length, double share);
 std::string share_of(int64_t length, double share);
+
+// The group size that brings the distances beyond `window` of target_length tokens to just inside
+// the trained length.
+int64_t smallest_group(int64_t window, int64_t trained_length, int64_t target_length);
 
 // `number` as a scheme string holds it: shortest text that reads back the same, without a plus
 // sign.

@@ -139,7 +139,8 @@ void check_pairs(const ParsedPart& part, const Rotary& declared) {
   const PairRange pairs = part.params.pairs();
   const int64_t n_pairs = declared.layout.n_pairs();
   if (part.params.has("pairs") && pairs.last >= n_pairs) {
-    part.params.refuse("pairs", "must lie within 0:" + std::to_string(n_pairs - 1),
+    part.params.refuse("pairs", FaultKind::kOutOfRange,
+                       "must lie within 0:" + std::to_string(n_pairs - 1),
                        to_text(ParamValue(pairs)));
   }
 }

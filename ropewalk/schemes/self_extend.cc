@@ -1,6 +1,4 @@
 // Self-Extend: far tokens share positions in groups. Source: Jin et al. 2024, arXiv 2401.01325.
-#include <algorithm>
-
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
@@ -23,9 +21,8 @@ Rotary build(const SchemeParams& p, Rotary declared) {
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
   std::vector<std::string> parts;
   for (double share : {0.25, 0.5}) {
-    const int64_t window = std::stoll(share_of(trained_length, share));
-    const int64_t room = std::max<int64_t>(1, trained_length - window);
-    const int64_t group = (target_length - window + room - 1) / room + 1;
+    const int64_t window = share_tokens(trained_length, share);
+    const int64_t group = smallest_group(window, trained_length, target_length);
     for (int64_t g : {group, 2 * group}) {
       parts.push_back("self_extend,window=" + std::to_string(window) +
                       ",group=" + std::to_string(g));

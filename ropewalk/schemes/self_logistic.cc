@@ -59,7 +59,7 @@ Rotary build(const SchemeParams& p, Rotary declared) {
 // A small capacity that keeps the target inside the trained length; groups reach it within
 // about an eighth of that, as they do at the repository's rate for L = 4096.
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
-  const int64_t window = std::stoll(share_of(trained_length, 0.25));
+  const int64_t window = share_tokens(trained_length, 0.25);
   const double rate = std::min(1.0, 80.0 / static_cast<double>(trained_length));
   int64_t capacity = 2;
   const auto farthest = [&] {

@@ -29,7 +29,9 @@ Spectrum plain_spectrum(const Rotary& declared) {
 DoubleDouble ntk_base(const SchemeParams& params, const FrequencySource& source,
                       DoubleDouble scale) {
   const int64_t d = source.frequency_dim;
-  if (d <= 2) params.refuse("", "needs a model with frequency_dim > 2", std::to_string(d));
+  if (d <= 2)
+    params.refuse("", FaultKind::kOutOfRange, "needs a model with frequency_dim > 2",
+                  std::to_string(d));
   return source.base * pow(scale, DoubleDouble(d) / DoubleDouble(d - 2));
 }
 
@@ -61,7 +63,8 @@ ParamInfo block_param(const std::string& fallback) {
 
 int64_t trained_length(const SchemeParams& params, const Rotary& declared) {
   const int64_t length = declared.source.trained_length;
-  if (length < 1) params.refuse("", "needs a model that tells its trained length");
+  if (length < 1)
+    params.refuse("", FaultKind::kMissingKey, "needs a model that tells its trained length");
   return length;
 }
 

@@ -14,8 +14,8 @@ Rotary build(const SchemeParams& p, Rotary declared) {
       p.has("shift") ? p.integer("shift") : std::max<int64_t>(1, trained_length(p, declared) / 3);
   const int64_t window = p.integer("window");
   if (window > shift) {
-    p.refuse("window", "must not be beyond the shift of " + std::to_string(shift),
-             std::to_string(window));
+    p.refuse("window", FaultKind::kOrder,
+             "must not be beyond the shift of " + std::to_string(shift), std::to_string(window));
   }
   const Branch near{.last = shift};
   const Branch far{.first = shift, .query = {.offset = DoubleDouble(window - shift)}};

@@ -1,6 +1,7 @@
 // Temperature: every logit times one number. Source: Peng et al. 2023, arXiv 2309.00071, as 1 / t.
 #include <cmath>
 
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
@@ -14,7 +15,7 @@ Rotary build(const SchemeParams& p, Rotary declared) {
 // Two steps about what YaRN found for a stretch: (0.1 ln(s) + 1)^2.
 std::vector<std::string> candidates(int64_t trained_length, int64_t target_length) {
   const double stretch = static_cast<double>(target_length) / static_cast<double>(trained_length);
-  const double yarn = std::pow(0.1 * std::log(stretch) + 1, 2);
+  const double yarn = yarn_logit_scale(stretch);
   std::vector<std::string> parts;
   for (double factor : {std::sqrt(yarn), yarn}) {
     parts.push_back("temperature,factor=" + to_text(std::round(factor * 100) / 100));

@@ -4,6 +4,9 @@
 // Two ramps go by the name. The paper's runs in turns over the original length (ramp=turns).
 // Everyone's code, after jquesnelle/yarn, runs it in the pair's index between two whole numbers
 // (ramp=index). On a head of few pairs they differ much.
+#include <utility>
+
+#include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/by_parts.h"
 #include "ropewalk/schemes/index_ramp.h"
 #include "ropewalk/schemes/registry.h"
@@ -18,15 +21,10 @@ DoubleDouble coefficient(const SchemeParams& p) {
   return from_decimal(to_text(static_cast<double>(p.number("coefficient"))));
 }
 
-// As Hugging Face transformers decides it; 0 there means "not given".
 DoubleDouble amplitude(const SchemeParams& p) {
   if (p.has("attention_factor")) return p.number("attention_factor");
-  const DoubleDouble factor = p.number("factor");
-  const DoubleDouble mscale = p.number("mscale");
-  const DoubleDouble mscale_all_dim = p.number("mscale_all_dim");
-  if (mscale == 0 || mscale_all_dim == 0) return yarn_magnitude(factor, 1, coefficient(p));
-  return yarn_magnitude(factor, mscale, coefficient(p)) /
-         yarn_magnitude(factor, mscale_all_dim, coefficient(p));
+  return yarn_amplitude(p.number("factor"), p.number("mscale"), p.number("mscale_all_dim"),
+                        coefficient(p));
 }
 
 // DeepSeek's: its code multiplies the softmax scale by the square of the magnitude that the
@@ -41,15 +39,12 @@ DoubleDouble logit_multiplier(const SchemeParams& p) {
 
 Spectrum by_index(const SchemeParams& p, const Rotary& declared) {
   const IndexRamp ramp =
-      index_ramp(p, declared.source, p.number("beta_fast"), p.number("beta_slow"),
-                 original_length(p, declared), p.choice("truncate") == "true");
+      beta_ramp(p, declared.source, original_length(p, declared), p.choice("truncate") == "true");
   return slowed_along(ramp, p.number("factor"), plain_spectrum(declared));
 }
 
 Rotary build(const SchemeParams& p, Rotary declared) {
-  if (p.number("beta_slow") > p.number("beta_fast")) {
-    p.refuse("beta_slow", "must be at most beta_fast");
-  }
+  check_betas(p);
   Spectrum spectrum =
       p.choice("ramp") == "index"
           ? by_index(p, declared)
@@ -69,34 +64,18 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
 }  // namespace
 
 SchemeInfo yarn_scheme() {
-  return {
-      .name = "yarn",
-      .kind = PartKind::kSpectrum,
-      .formula =
-          "(1 - g) inv_freq / s + g inv_freq, g by index or as in ntk_by_parts; amplitude c ln(s) "
-          "+ 1",
-      .source = "Peng et al. 2023, arXiv 2309.00071",
-      .params = {factor_param("s, how many times slower pairs of few turns turn"),
+  std::vector<ParamInfo> params =
+      beta_params("pairs of more turns stay as they are; the paper's beta",
+                  "pairs of fewer turns are slowed by s; the paper's alpha");
+  params.insert(params.begin(),
+                {factor_param("s, how many times slower pairs of few turns turn"),
                  {.name = "ramp",
                   .type = ParamType::kChoice,
                   .fallback = "index",
                   .choices = {"index", "turns"},
-                  .help = "what g is linear in: index, as engines do, or turns, as the paper"},
-                 {.name = "beta_fast",
-                  .fallback = "32",
-                  .least = 0,
-                  .most = 1e6,
-                  .above_least = true,
-                  .unit = "turns",
-                  .help = "pairs of more turns stay as they are; the paper's beta"},
-                 {.name = "beta_slow",
-                  .fallback = "1",
-                  .least = 0,
-                  .most = 1e6,
-                  .above_least = true,
-                  .unit = "turns",
-                  .help = "pairs of fewer turns are slowed by s; the paper's alpha"},
-                 {.name = "truncate",
+                  .help = "what g is linear in: index, as engines do, or turns, as the paper"}});
+  params.insert(params.end(),
+                {{.name = "truncate",
                   .type = ParamType::kChoice,
                   .fallback = "true",
                   .choices = {"true", "false"},
@@ -126,7 +105,15 @@ SchemeInfo yarn_scheme() {
                   .least = 0,
                   .most = 1e6,
                   .help = "c of the magnitudes c k ln(s) + 1 (TeleChat3: 0.07)"},
-                 original_param()},
+                 original_param()});
+  return {
+      .name = "yarn",
+      .kind = PartKind::kSpectrum,
+      .formula =
+          "(1 - g) inv_freq / s + g inv_freq, g by index or as in ntk_by_parts; amplitude c ln(s) "
+          "+ 1",
+      .source = "Peng et al. 2023, arXiv 2309.00071",
+      .params = std::move(params),
       .build = build,
       .candidates = candidates};
 }
