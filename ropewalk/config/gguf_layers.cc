@@ -49,7 +49,7 @@ class LayerReader {
   bool read_finetuned();
 
   // Layers at the end that predict further tokens do not slide.
-  int64_t main_layers(int64_t n) { return n - std::min(n, further_); }
+  int64_t main_layers(int64_t n) const { return n - std::min(n, further_); }
 
   GgufKeys& keys_;
   const GgufArchitecture& architecture_;
@@ -195,8 +195,7 @@ std::vector<bool> LayerReader::by_list(const std::vector<int64_t>& list, int64_t
 
 std::vector<bool> LayerReader::by_period(int64_t period, int64_t n) const {
   std::vector<bool> sliding(static_cast<size_t>(n), false);
-  const int64_t main = n - std::min(n, further_);
-  for (int64_t layer = 0; layer < main; ++layer) {
+  for (int64_t layer = 0; layer < main_layers(n); ++layer) {
     const bool every = period <= 0;
     sliding[layer] =
         every || (sliding_.full_first ? layer % period != 0 : layer % period < period - 1);

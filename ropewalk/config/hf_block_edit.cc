@@ -1,7 +1,6 @@
 #include "ropewalk/config/hf_block_edit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/hf_families.h"
+#include "ropewalk/config/hf_scaling_block.h"
 #include "ropewalk/config/hf_text_model.h"
 #include "ropewalk/config/spectrum_form.h"
 #include "ropewalk/math/double_double.h"
@@ -40,28 +40,6 @@ const std::map<std::string, std::vector<std::string>>& telling_keys() {
       {"ntk", {"mixed_b"}}};
   return kKeys;
 }
-
-// Keys that a block of one type has and one of another may misread.
-constexpr std::array<const char*, 20> kScalingKeys = {"factor",
-                                                      "original_max_position_embeddings",
-                                                      "beta_fast",
-                                                      "beta_slow",
-                                                      "attention_factor",
-                                                      "attn_factor",
-                                                      "extrapolation_factor",
-                                                      "apply_yarn_scaling",
-                                                      "truncate",
-                                                      "mscale",
-                                                      "mscale_all_dim",
-                                                      "low_freq_factor",
-                                                      "high_freq_factor",
-                                                      "long_factor",
-                                                      "short_factor",
-                                                      "long_mscale",
-                                                      "short_mscale",
-                                                      "alpha",
-                                                      "mixed_b",
-                                                      "max_trained_positions"};
 
 bool has_value(const Json& object, const std::string& key) {
   const auto found = object.find(key);
@@ -296,7 +274,9 @@ void Editor::rebuild(Json& block) const {
     if (has_value(block, key) && !wanted.contains(key)) block.erase(key);
   };
   if (!same) {
-    for (const char* key : kScalingKeys) drop(key);
+    for (const HfScalingKey& key : hf_scaling_keys()) {
+      if (key.says == HfScalingKey::Says::kScaling) drop(std::string(key.name));
+    }
   } else if (const auto found = telling_keys().find(type); found != telling_keys().end()) {
     for (const std::string& key : found->second) drop(key);
   }

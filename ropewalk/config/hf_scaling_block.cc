@@ -18,13 +18,44 @@ constexpr std::array<std::string_view, 12> kTypes = {
     "default", "linear", "dynamic", "yarn",         "llama3",        "longrope",
     "ntk",     "mrope",  "xdrope",  "proportional", "deepseek_yarn", "telechat3-yarn"};
 
-// Keys of a block that say nothing of the scaling.
-constexpr std::array<std::string_view, 8> kBesideScaling = {
-    "rope_type",     "type",           "rope_theta",        "partial_rotary_factor",
-    "mrope_section", "xdrope_section", "mrope_interleaved", "llama_4_scaling_beta"};
+using Says = HfScalingKey::Says;
+
+constexpr std::array<HfScalingKey, 30> kKeys = {{
+    {"rope_type", Says::kBeside},
+    {"type", Says::kBeside},
+    {"rope_theta", Says::kBeside},
+    {"partial_rotary_factor", Says::kBeside},
+    {"factor", Says::kScaling},
+    {"original_max_position_embeddings", Says::kScaling},
+    {"beta_fast", Says::kScaling},
+    {"beta_slow", Says::kScaling},
+    {"attention_factor", Says::kScaling},
+    {"attn_factor", Says::kScaling},
+    {"extrapolation_factor", Says::kScaling},
+    {"apply_yarn_scaling", Says::kScaling},
+    {"truncate", Says::kScaling},
+    {"mscale", Says::kScaling},
+    {"mscale_all_dim", Says::kScaling},
+    {"finetuned", Says::kInformation},
+    {"low_freq_factor", Says::kScaling},
+    {"high_freq_factor", Says::kScaling},
+    {"long_factor", Says::kScaling},
+    {"short_factor", Says::kScaling},
+    {"long_mscale", Says::kScaling},
+    {"short_mscale", Says::kScaling},
+    {"alpha", Says::kScaling},
+    {"mixed_b", Says::kScaling},
+    {"mrope_section", Says::kBeside},
+    {"mrope_interleaved", Says::kBeside},
+    {"xdrope_section", Says::kBeside},
+    {"llama_4_scaling_beta", Says::kBeside},
+    {"max_position_embeddings", Says::kInformation},
+    {"max_trained_positions", Says::kScaling},
+}};
 
 bool is_beside_scaling(const std::string& key) {
-  return std::ranges::find(kBesideScaling, key) != kBesideScaling.end();
+  const auto* const found = std::ranges::find(kKeys, key, &HfScalingKey::name);
+  return found != kKeys.end() && found->says == Says::kBeside;
 }
 
 // Names of the same thing.
@@ -101,39 +132,7 @@ bool same_fields(const Json& a, const Json& b) {
 
 }  // namespace
 
-const std::vector<std::string>& known_scaling_keys() {
-  static const std::vector<std::string> kKeys = {"rope_type",
-                                                 "type",
-                                                 "rope_theta",
-                                                 "partial_rotary_factor",
-                                                 "factor",
-                                                 "original_max_position_embeddings",
-                                                 "beta_fast",
-                                                 "beta_slow",
-                                                 "attention_factor",
-                                                 "attn_factor",
-                                                 "extrapolation_factor",
-                                                 "apply_yarn_scaling",
-                                                 "truncate",
-                                                 "mscale",
-                                                 "mscale_all_dim",
-                                                 "finetuned",
-                                                 "low_freq_factor",
-                                                 "high_freq_factor",
-                                                 "long_factor",
-                                                 "short_factor",
-                                                 "long_mscale",
-                                                 "short_mscale",
-                                                 "alpha",
-                                                 "mixed_b",
-                                                 "mrope_section",
-                                                 "mrope_interleaved",
-                                                 "xdrope_section",
-                                                 "llama_4_scaling_beta",
-                                                 "max_position_embeddings",
-                                                 "max_trained_positions"};
-  return kKeys;
-}
+std::span<const HfScalingKey> hf_scaling_keys() { return kKeys; }
 
 // ---- one layer type
 
@@ -356,7 +355,8 @@ HfKeys HfBlocks::keys(const std::string& layer_type) {
 }
 
 void HfBlocks::note_unread() {
-  const std::vector<std::string>& known = known_scaling_keys();
+  std::vector<std::string> known;
+  for (const HfScalingKey& key : kKeys) known.emplace_back(key.name);
   for (JsonFields& fields : storage_) {
     if (fields.is_defaults()) continue;
     for (const std::string& key : fields.unread()) {

@@ -5,7 +5,9 @@
 
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ropewalk/config/hf_layers.h"
@@ -84,8 +86,18 @@ class HfBlocks {
   nlohmann::ordered_json defaults_;
 };
 
-// Keys of a block that some type reads.
-const std::vector<std::string>& known_scaling_keys();
+// A key of a block that some type reads.
+struct HfScalingKey {
+  enum class Says {
+    kBeside,       // nothing of the scaling
+    kScaling,      // of the scaling; a block of another type may misread it
+    kInformation,  // nothing that counts
+  };
+
+  std::string_view name;
+  Says says;
+};
+std::span<const HfScalingKey> hf_scaling_keys();
 
 }  // namespace ropewalk
 
