@@ -1,10 +1,8 @@
 // The command as a user runs it: what it prints, where, and how it exits.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -15,6 +13,7 @@
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/test_support.h"
 #include "ropewalk/testing/exact_values.h"
+#include "tests/run_command.h"
 
 namespace ropewalk {
 namespace {
@@ -27,50 +26,11 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-#ifdef ROPEWALK_PROGRAM
-const char* const kProgram = ROPEWALK_PROGRAM;
-#else
-const char* const kProgram = nullptr;
-#endif
-
-struct Result {
-  int status = -1;  // exit code; -1 where it did not exit by itself
-  std::string out;
-  std::string err;
-};
-
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-class Command : public testing::Test {
+class Command : public ProgramTest {
  protected:
-  void SetUp() override {
-    if (kProgram == nullptr) GTEST_SKIP() << "built without the command";
-  }
-
-  Result run(const std::vector<std::string>& words, const std::string& input = {}) const {
-    const std::string errors = folder_.path() + "/stderr";
-    std::string line = quoted(kProgram);
-    for (const std::string& word : words) line += " " + quoted(word);
-    line += " <" + quoted(folder_.write("stdin", input)) + " 2>" + quoted(errors);
-    FILE* const pipe = popen(line.c_str(), "r");
-    EXPECT_NE(pipe, nullptr);
-    Result result;
-    char part[4096];
-    for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;)
-      result.out.append(part, count);
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
-    result.err = read_file(errors);
-    return result;
-  }
-
   // What a run that must succeed prints, as JSON.
-  json run_json(const std::vector<std::string>& words, const std::string& input = {}) const {
-    const Result result = run(words, input);
+  json json_of(const std::vector<std::string>& words, const std::string& input = {}) const {
+    const RunResult result = run(words, input);
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.err, IsEmpty());
     json parsed = json::parse(result.out, nullptr, false);
@@ -81,22 +41,14 @@ class Command : public testing::Test {
   // What a run that must fail says; it prints no result.
   std::string complaint(const std::vector<std::string>& words,
                         const std::string& input = {}) const {
-    const Result result = run(words, input);
+    const RunResult result = run(words, input);
     EXPECT_GT(result.status, 0) << result.out;
     EXPECT_THAT(result.out, IsEmpty());
     return result.err;
   }
 
-  std::string file(const std::string& name, const std::string& content) const {
-    return folder_.write(name, content);
-  }
-  std::string folder() const { return folder_.path(); }
-
   const std::string tiny_ = fixture("tiny_llama.gguf");
   const std::string tiny_hf_ = fixture("tiny_llama_hf");
-
- private:
-  TempDirectory folder_;
 };
 
 #define SKIP_WITHOUT_SHARED_FILES(folder) \
@@ -116,7 +68,7 @@ TEST_F(Command, LossesOfIdsAreTakenAsTheyAre) {
   const json expected = exact_values::read_fixture("tiny_llama_expected.json");
   const std::string ids = file("ids.json", expected["tokens"].dump());
   for (const std::string& model : {tiny_, tiny_hf_, fixture("tiny_llama_sharded")}) {
-    const json got = run_json({"losses", model, "--ids", ids, "--json"});
+    const json got = json_of({"losses", model, "--ids", ids, "--json"});
     ASSERT_EQ(got.size(), 2u);
     EXPECT_EQ(got["tokens"], expected["tokens"]);
     EXPECT_LE(worst_difference(got["losses"], expected["losses"]), 2e-5);
@@ -125,24 +77,24 @@ TEST_F(Command, LossesOfIdsAreTakenAsTheyAre) {
 
 TEST_F(Command, LossesOfATextBeginWithBos) {
   const std::string text = "the other one\n";
-  const json of_file = run_json({"losses", tiny_, "--text", file("text", text), "--json"});
+  const json of_file = json_of({"losses", tiny_, "--text", file("text", text), "--json"});
   EXPECT_EQ(of_file["tokens"][0], 1);
   EXPECT_EQ(of_file["losses"].size() + 1, of_file["tokens"].size());
-  EXPECT_EQ(run_json({"losses", tiny_, "--text", "-", "--json"}, text), of_file);
+  EXPECT_EQ(json_of({"losses", tiny_, "--text", "-", "--json"}, text), of_file);
   // A mistyped option is named, though what it was meant for is missing.
   EXPECT_THAT(complaint({"losses", tiny_, "--txt", "a"}), HasSubstr("--txt"));
   // No second BOS, and no first one, with ids.
   const std::string ids = file("ids.json", "[7, 8, 9]");
-  EXPECT_EQ(run_json({"losses", tiny_, "--ids", ids, "--json"})["tokens"], json({7, 8, 9}));
-  EXPECT_EQ(run_json({"losses", tiny_, "--ids", "-", "--json"}, "[7, 8]")["tokens"], json({7, 8}));
+  EXPECT_EQ(json_of({"losses", tiny_, "--ids", ids, "--json"})["tokens"], json({7, 8, 9}));
+  EXPECT_EQ(json_of({"losses", tiny_, "--ids", "-", "--json"}, "[7, 8]")["tokens"], json({7, 8}));
 }
 
 TEST_F(Command, LossesPastTheTrainedLengthAreLabelledNotRefused) {
   std::vector<int> ids(300);
   for (size_t t = 0; t < ids.size(); ++t) ids[t] = static_cast<int>(3 + t * 7 % 260);
   const std::string path = file("ids.json", json(ids).dump());
-  EXPECT_EQ(run_json({"losses", tiny_, "--ids", path, "--json"})["losses"].size(), 299u);
-  const Result table = run({"losses", tiny_, "--ids", path});
+  EXPECT_EQ(json_of({"losses", tiny_, "--ids", path, "--json"})["losses"].size(), 299u);
+  const RunResult table = run({"losses", tiny_, "--ids", path});
   EXPECT_EQ(table.status, 0);
   EXPECT_THAT(table.out, AllOf(HasSubstr("300 tokens, 299 scored"), HasSubstr("mean loss"),
                                HasSubstr("beyond the trained length")));
@@ -154,7 +106,7 @@ TEST_F(Command, LossesGoByTheScheme) {
   const std::string ids = file("ids.json", tokens.dump());
   const auto losses = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"losses", tiny_, "--ids", ids, "--json"});
-    return run_json(options)["losses"].get<std::vector<double>>();
+    return json_of(options)["losses"].get<std::vector<double>>();
   };
   const std::vector<double> plain = losses({});
   EXPECT_EQ(losses({"--scheme", "declared"}), plain);
@@ -225,7 +177,7 @@ TEST_F(Command, FilesThatAreNoModelAreNamed) {
     const auto say = [&](const std::string& model) {
       std::vector<std::string> words = {command, model};
       if (command == "check") {  // a fault is what it is asked for
-        const Result result = run(words);
+        const RunResult result = run(words);
         EXPECT_EQ(result.status, 1) << result.err;
         EXPECT_THAT(result.err, IsEmpty());
         return result.out;
@@ -253,7 +205,7 @@ TEST_F(Command, FilesThatAreNoModelAreNamed) {
 
 TEST_F(Command, GenerateIsDeterminedByItsInput) {
   const std::vector<std::string> words = {"generate", tiny_, "-p", "the", "-n", "12"};
-  const Result first = run(words);
+  const RunResult first = run(words);
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_THAT(first.out, StartsWith("the"));
   EXPECT_EQ(run(words).out, first.out);
@@ -264,7 +216,7 @@ TEST_F(Command, GenerateIsDeterminedByItsInput) {
 
 TEST_F(Command, GenerateCountsItsTokens) {
   const auto tokens = [&](const std::string& count, const std::string& prompt) {
-    return run_json({"generate", tiny_, "-p", prompt, "-n", count, "--json"});
+    return json_of({"generate", tiny_, "-p", prompt, "-n", count, "--json"});
   };
   const json none = tokens("0", "the");
   EXPECT_EQ(none["tokens"].size(), none["prompt_tokens"]);
@@ -290,7 +242,7 @@ TEST_F(Command, GenerateGivesTheReferenceText) {
       exact_values::read_json(*shared / "reference" / "tokenizer_greedy.json")["greedy_text"];
   const std::string model = (*shared / "models" / "stories260K.gguf").string();
   const std::string prompt = "Once upon a time";
-  const Result result = run({"generate", model, "-p", prompt, "-n", "120"});
+  const RunResult result = run({"generate", model, "-p", prompt, "-n", "120"});
   EXPECT_EQ(result.status, 0) << result.err;
   const std::string got = result.out.substr(0, result.out.find_last_not_of('\n') + 1);
   EXPECT_GT(got.size(), prompt.size() + 100);
@@ -300,17 +252,17 @@ TEST_F(Command, GenerateGivesTheReferenceText) {
 // ---- map
 
 TEST_F(Command, MapGivesEffectiveDistances) {
-  const json map = run_json({"map", "cap,window=5", "--n", "9", "--json"});
+  const json map = json_of({"map", "cap,window=5", "--n", "9", "--json"});
   EXPECT_EQ(map["scheme"], "cap,window=5");
   EXPECT_EQ(map["query"], 8);
   EXPECT_EQ(map["distance"], json({0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(map["effective"], json({0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0}));
   EXPECT_EQ(map["seen"].size(), 9u);
-  const json window = run_json({"map", "window,size=3", "--n", "5", "--json"});
+  const json window = json_of({"map", "window,size=3", "--n", "5", "--json"});
   EXPECT_EQ(window["seen"], json({true, true, true, false, false}));
   EXPECT_EQ(window["effective"], json({0.0, 1.0, 2.0, nullptr, nullptr}));
   // wavelengths of 6.3, 62.8, 628 and 6283 tokens
-  const json mask = run_json({"map", "full_turn", "--n", "101", "--rotary-dim", "8", "--json"});
+  const json mask = json_of({"map", "full_turn", "--n", "101", "--rotary-dim", "8", "--json"});
   EXPECT_EQ(mask["heard_pairs"][6], 4);
   EXPECT_EQ(mask["heard_pairs"][7], 3);
   EXPECT_EQ(mask["heard_pairs"][62], 3);
@@ -318,7 +270,7 @@ TEST_F(Command, MapGivesEffectiveDistances) {
 }
 
 TEST_F(Command, MapPrintsATableAtAnyLength) {
-  const Result table = run({"map", "log_tail,window=256", "--n", "1048576"});
+  const RunResult table = run({"map", "log_tail,window=256", "--n", "1048576"});
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_THAT(table.out, AllOf(HasSubstr("1048575"), HasSubstr("effective")));
   EXPECT_EQ(run({"map", "leaky,window=256,divisor=8", "--n", "1099511627776"}).status, 0);
@@ -348,7 +300,7 @@ TEST_F(Command, MapSaysWhatIsWrong) {
 
 TEST_F(Command, CheckPassesWholeFiles) {
   for (const std::string& model : {tiny_, tiny_hf_, fixture("tiny_llama_sharded")}) {
-    const Result result = run({"check", model});
+    const RunResult result = run({"check", model});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out, AllOf(HasSubstr("all finite"), HasSubstr("without --text")));
   }
@@ -362,7 +314,7 @@ TEST_F(Command, CheckNamesTheTensorThatHoldsNoNumber) {
   std::string bytes = read_file(tiny_);
   const float wrong = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(bytes.data() + info->offset + 4 * sizeof(float), &wrong, sizeof(wrong));
-  const Result result = run({"check", file("damaged.gguf", bytes)});
+  const RunResult result = run({"check", file("damaged.gguf", bytes)});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("blk.1.ffn_norm.weight"), HasSubstr("nan"), HasSubstr("column 4")));
@@ -370,7 +322,7 @@ TEST_F(Command, CheckNamesTheTensorThatHoldsNoNumber) {
 
 TEST_F(Command, CheckCallsWeightsThatKnowNothingByName) {
   const std::string text = file("text", "the heat is on the other side of the island");
-  const Result result = run({"check", tiny_, "--text", text});
+  const RunResult result = run({"check", tiny_, "--text", text});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("do not fit this architecture"));
   EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).out,
@@ -384,11 +336,11 @@ TEST_F(Command, CheckTellsTheRightModelFromItsBrokenTwin) {
            "Once upon a time, there was a little girl named Lily. She loved to play outside in the "
            "park. One day, she saw a big, red ball. She wanted to play with it, but it was too "
            "high.\nLily's mom said, \"Lily, let's go to the park.\"\n");
-  const Result right =
+  const RunResult right =
       run({"check", (*shared / "models" / "stories260K.gguf").string(), "--text", text});
   EXPECT_EQ(right.status, 0) << right.err;
   EXPECT_THAT(right.out, HasSubstr("the weights fit this architecture"));
-  const Result broken =
+  const RunResult broken =
       run({"check", (*shared / "models" / "broken" / "stories260K-transposed.gguf").string(),
            "--text", text});
   EXPECT_EQ(broken.status, 1);
@@ -401,7 +353,7 @@ TEST_F(Command, ShowDescribesEveryForm) {
   for (const std::string& model :
        {tiny_, tiny_hf_, fixture("tiny_llama_hf/config.json"), fixture("tiny_llama_sharded")}) {
     SCOPED_TRACE(model);
-    const json shown = run_json({"show", model, "--json"});
+    const json shown = json_of({"show", model, "--json"});
     EXPECT_EQ(shown["architecture"], "llama");
     EXPECT_EQ(shown["layers"], 2);
     EXPECT_EQ(shown["runs"], true);
@@ -422,11 +374,11 @@ TEST_F(Command, ShowDescribesEveryForm) {
 
 TEST_F(Command, HelpAndVersion) {
   EXPECT_THAT(run({"--version"}).out, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\n"));
-  const Result help = run({"--help"});
+  const RunResult help = run({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const std::string command : {"show", "check", "compare", "losses", "generate", "map"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
-    const Result own = run({command, "--help"});
+    const RunResult own = run({command, "--help"});
     EXPECT_EQ(own.status, 0);
     EXPECT_THAT(own.out, HasSubstr("--help"));
   }

@@ -1,14 +1,13 @@
 // ropewalk-golden as it is run: folders of cases that pass, fail, or cannot be understood.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "ropewalk/formats/test_support.h"
 #include "ropewalk/testing/exact_values.h"
+#include "tests/run_command.h"
 
 namespace ropewalk {
 namespace {
@@ -19,35 +18,20 @@ using testing::HasSubstr;
 using testing::Not;
 
 #ifdef ROPEWALK_GOLDEN
-const char* const kProgram = ROPEWALK_GOLDEN;
+const char* const kGolden = ROPEWALK_GOLDEN;
 #else
-const char* const kProgram = nullptr;
+const char* const kGolden = nullptr;
 #endif
 
-struct Result {
-  int status = -1;
-  std::string out;
-};
-
 // Runs the program on a folder, both streams together.
-Result run(const std::string& folder, const std::string& options = "") {
-  const std::string line = "'" + std::string(kProgram) + "' '" + folder + "' " + options + " 2>&1";
-  FILE* const pipe = popen(line.c_str(), "r");
-  EXPECT_NE(pipe, nullptr);
-  Result result;
-  char part[4096];
-  for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;) {
-    result.out.append(part, count);
-  }
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
-  return result;
+RunResult run(const std::string& folder, const std::string& options = "") {
+  return run_line(quoted_line(kGolden, {folder}) + " " + options + " 2>&1");
 }
 
 class GoldenProgram : public testing::Test {
  protected:
   void SetUp() override {
-    if (kProgram == nullptr) GTEST_SKIP() << "built without the program";
+    if (kGolden == nullptr) GTEST_SKIP() << "built without the program";
   }
 
   void write(const std::string& name, const json& golden) const {
@@ -95,7 +79,7 @@ json rope_case() {
 TEST_F(GoldenProgram, PassesWhatIsRight) {
   write("kerple", kerple_case());
   write("rope", rope_case());
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("kerple_power"));
   EXPECT_THAT(result.out, HasSubstr("2 of    2"));
@@ -109,7 +93,7 @@ TEST_F(GoldenProgram, NamesEachFailure) {
   wrong["resolved"]["layout_hf"] = "interleaved";
   write("rope", wrong);
   write("kerple", kerple_case());
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("FAIL rope: variants[0].inv_freq[1]: got 0.01, want "
                                     "\"0.010000000000000019\", off by"));
@@ -127,7 +111,7 @@ TEST_F(GoldenProgram, NotesWhatTheGoldenFilesDisputeThemselves) {
   disputed["config"]["num_hidden_layers"] = 1;
   disputed["config"]["compress_ratios"] = {0};
   write("rope", disputed);
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("NOTE rope: resolved.layout_hf: got \"interleaved\""));
   EXPECT_THAT(result.out, HasSubstr("1 of    1"));
@@ -144,7 +128,7 @@ TEST_F(GoldenProgram, FieldsThatNobodyComputesFail) {
   json more = kerple_case();
   more["slope_of_the_moon"] = 3;
   write("kerple", more);
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("slope_of_the_moon: no value is computed"));
 }
@@ -169,7 +153,7 @@ TEST_F(GoldenProgram, UnknownKindsAndRulesFail) {
   spectrum["id"] = "of_no_spectrum";
   spectrum["rule"] = "moonlight";
   write("of_no_spectrum", spectrum);
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("FAIL of_no_kind: kind: must be a known one, got astrology"));
   EXPECT_THAT(result.out, HasSubstr("FAIL of_no_rule: rule: must be a known one of this kind, got "
@@ -182,7 +166,7 @@ TEST_F(GoldenProgram, BadJsonFails) {
   folder_.write("broken.json", "{\"kind\": ");
   folder_.write("list.json", "[1, 2]");
   write("kerple", kerple_case());
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("FAIL broken: "));
   EXPECT_THAT(result.out, HasSubstr("FAIL list: "));
@@ -193,7 +177,7 @@ TEST_F(GoldenProgram, CasesThatLackWhatTheirKindNeedsFail) {
   json lacking = kerple_case();
   lacking.erase("r2");
   write("kerple", lacking);
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("r2"));
 }
@@ -223,7 +207,7 @@ TEST_F(GoldenProgram, MalformedFilesByKindAndKey) {
 
 TEST_F(GoldenProgram, JsonIsUnderTheCasesOwnNames) {
   write("kerple", kerple_case());
-  const Result result = run(folder_.path(), "--json");
+  const RunResult result = run(folder_.path(), "--json");
   EXPECT_EQ(result.status, 0);
   const json list = json::parse(result.out, nullptr, false);
   ASSERT_TRUE(list.is_array()) << result.out;
@@ -240,7 +224,7 @@ TEST_F(GoldenProgram, FoldersBesideAnIndex) {
                 R"([{"id": "kerple", "split": "given"}, {"id": "lost", "split": "given"},
                     {"id": "elsewhere", "split": "hidden"}])");
   folder_.write("atlas.json", "[]");
-  const Result result = run(folder_.path());
+  const RunResult result = run(folder_.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("FAIL lost: "));
   EXPECT_THAT(result.out, HasSubstr("1 of    2"));
@@ -255,7 +239,7 @@ TEST_F(GoldenProgram, NothingToRunIsNoPass) {
 TEST_F(GoldenProgram, GivenValues) {
   const auto shared = shared_folder();
   if (!shared) GTEST_SKIP() << "no shared folder: the golden values are NOT tested";
-  const Result result = run((*shared / "golden/given").string());
+  const RunResult result = run((*shared / "golden/given").string());
   std::printf("%s", result.out.c_str());  // what fails, and the count by rule
   EXPECT_EQ(result.status, 0);
   EXPECT_NE(result.out.find("178 of  178"), std::string::npos);
@@ -264,7 +248,7 @@ TEST_F(GoldenProgram, GivenValues) {
 TEST_F(GoldenProgram, FarValues) {
   const auto shared = shared_folder();
   if (!shared) GTEST_SKIP() << "no shared folder: the golden values are NOT tested";
-  const Result result = run((*shared / "golden/far").string());
+  const RunResult result = run((*shared / "golden/far").string());
   EXPECT_EQ(result.status, 0) << result.out;
 }
 

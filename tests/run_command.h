@@ -1,4 +1,4 @@
-// What whole-program tests share: the command as a user runs it.
+// What whole-program tests share: programs as a user runs them.
 #ifndef ROPEWALK_TESTS_RUN_COMMAND_H_
 #define ROPEWALK_TESTS_RUN_COMMAND_H_
 
@@ -28,6 +28,33 @@ struct RunResult {
   std::string err;
 };
 
+// A word of a shell's line, whatever is in it.
+inline std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+inline std::string quoted_line(const char* program, const std::vector<std::string>& words) {
+  std::string line = quoted(program);
+  for (const std::string& word : words) line += " " + quoted(word);
+  return line;
+}
+
+// Runs a shell's line; what it sends to stderr is not caught.
+inline RunResult run_line(const std::string& line) {
+  FILE* const pipe = popen(line.c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  RunResult result;
+  char part[4096];
+  for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;) {
+    result.out.append(part, count);
+  }
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+  return result;
+}
+
 class ProgramTest : public testing::Test {
  protected:
   using Json = nlohmann::ordered_json;
@@ -36,19 +63,11 @@ class ProgramTest : public testing::Test {
     if (kProgram == nullptr) GTEST_SKIP() << "built without the command";
   }
 
-  RunResult run(const std::vector<std::string>& words) const {
+  //   input  what it finds on stdin
+  RunResult run(const std::vector<std::string>& words, const std::string& input = {}) const {
     const std::string errors = folder_.path() + "/stderr";
-    std::string line = quoted(kProgram);
-    for (const std::string& word : words) line += " " + quoted(word);
-    FILE* const pipe = popen((line + " 2>" + quoted(errors)).c_str(), "r");
-    EXPECT_NE(pipe, nullptr);
-    RunResult result;
-    char part[4096];
-    for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;) {
-      result.out.append(part, count);
-    }
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+    RunResult result = run_line(quoted_line(kProgram, words) + " <" +
+                                quoted(folder_.write("stdin", input)) + " 2>" + quoted(errors));
     result.err = read_file(errors);
     return result;
   }
@@ -72,6 +91,7 @@ class ProgramTest : public testing::Test {
   std::string file(const std::string& name, const std::string& content) const {
     return folder_.write(name, content);
   }
+  std::string folder() const { return folder_.path(); }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   static size_t longest_line(const std::string& text) {
@@ -82,12 +102,6 @@ class ProgramTest : public testing::Test {
   }
 
  private:
-  static std::string quoted(const std::string& word) {
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-  }
-
   const TempDirectory folder_;
 };
 

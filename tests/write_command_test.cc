@@ -1,8 +1,6 @@
 // `ropewalk write` as a user runs it, on a real model.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +9,7 @@
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/sha256.h"
 #include "ropewalk/formats/test_support.h"
+#include "tests/run_command.h"
 
 namespace ropewalk {
 namespace {
@@ -19,17 +18,6 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-#ifdef ROPEWALK_PROGRAM
-const char* const kProgram = ROPEWALK_PROGRAM;
-#else
-const char* const kProgram = nullptr;
-#endif
-
-struct Result {
-  int status = -1;  // exit code; -1 where it did not exit by itself
-  std::string out;  // both streams
-};
-
 class WriteCommand : public testing::Test {
  protected:
   void SetUp() override {
@@ -37,19 +25,9 @@ class WriteCommand : public testing::Test {
     if (!std::filesystem::exists(model_)) GTEST_SKIP() << "no " << model_;
   }
 
-  // No word holds a quote.
-  Result run(const std::vector<std::string>& words) const {
-    std::string line = "'" + std::string(kProgram) + "'";
-    for (const std::string& word : words) line += " '" + word + "'";
-    FILE* const pipe = popen((line + " 2>&1").c_str(), "r");
-    EXPECT_NE(pipe, nullptr);
-    Result result;
-    char part[4096];
-    for (size_t count = 0; (count = fread(part, 1, sizeof(part), pipe)) > 0;)
-      result.out.append(part, count);
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
-    return result;
+  // Both streams together.
+  RunResult run(const std::vector<std::string>& words) const {
+    return run_line(quoted_line(kProgram, words) + " 2>&1");
   }
 
   // What `write` says of the file `name`, as JSON.
@@ -57,7 +35,7 @@ class WriteCommand : public testing::Test {
     words.insert(words.begin(), "write");
     for (const char* word : {"--json", "-o"}) words.push_back(word);
     words.push_back(path(name));
-    const Result result = run(words);
+    const RunResult result = run(words);
     EXPECT_EQ(result.status, 0) << result.out;
     return json::parse(result.out, nullptr, false);
   }
@@ -67,7 +45,7 @@ class WriteCommand : public testing::Test {
     json ids = json::array({1});
     for (int i = 0; i < 47; ++i) ids.push_back(300 + i * i % 97);
     const std::string file = folder_.write("ids.json", ids.dump());
-    const Result result = run({"losses", model, "--ids", file, "--scheme", scheme, "--json"});
+    const RunResult result = run({"losses", model, "--ids", file, "--scheme", scheme, "--json"});
     EXPECT_EQ(result.status, 0) << result.out;
     return json::parse(result.out).at("losses").get<std::vector<double>>();
   }
@@ -81,7 +59,7 @@ class WriteCommand : public testing::Test {
 
 TEST_F(WriteCommand, ReplacesNothingButModels) {
   const auto refused = [&](const std::string& output) {
-    const Result result = run({"write", model_, "--scheme", "linear,factor=2", "-o", output});
+    const RunResult result = run({"write", model_, "--scheme", "linear,factor=2", "-o", output});
     EXPECT_EQ(result.status, 1);
     return result.out;
   };
@@ -157,12 +135,12 @@ TEST_F(WriteCommand, RefusesWithAReasonAndWritesNothing) {
   for (const Refused& one : refused) {
     std::vector<std::string> words = {"write", model_, "-o", path("none.gguf")};
     words.insert(words.end(), one.words.begin(), one.words.end());
-    const Result result = run(words);
+    const RunResult result = run(words);
     EXPECT_NE(result.status, 0) << one.reason;
     EXPECT_THAT(result.out, HasSubstr(one.reason));
   }
   std::filesystem::create_symlink(std::filesystem::absolute(model_), path("link.gguf"));
-  const Result onto = run({"write", model_, "--scheme", "rope", "-o", path("link.gguf")});
+  const RunResult onto = run({"write", model_, "--scheme", "rope", "-o", path("link.gguf")});
   EXPECT_NE(onto.status, 0);
   EXPECT_THAT(onto.out, HasSubstr("the original is never modified"));
   EXPECT_EQ(hash(model_), original);
@@ -173,7 +151,7 @@ TEST_F(WriteCommand, RefusesWithAReasonAndWritesNothing) {
 }
 
 TEST_F(WriteCommand, TellsAReaderWhatHappened) {
-  const Result result =
+  const RunResult result =
       run({"write", model_, "--scheme", "ntk,factor=3", "--to", "1536", "-o", path("new.gguf")});
   EXPECT_EQ(result.status, 0);
   for (const char* text : {"llama.rope.freq_base", "512 -> 1536", "other tensor data, SHA-256",
