@@ -185,11 +185,17 @@ std::vector<int64_t> lengths_to_compare(const Rotary& first, const Rotary& secon
   return lengths;
 }
 
+std::string decay_text(const Spectrum& spectrum) {
+  if (spectrum.decay.empty()) return "none";
+  return to_text(spectrum.decay.front()) + " to " + to_text(spectrum.decay.back()) + " per token";
+}
+
 bool Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary& second) {
   const int64_t usable = std::max(a().usable_length, b().usable_length);
   const std::vector<int64_t> lengths = lengths_to_compare(first, second, usable);
   bool amplitude = false;
   bool multiplier = false;
+  bool decay = false;
   bool axes = false;
   bool found = false;
   for (const int64_t length : lengths) {
@@ -197,7 +203,7 @@ bool Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary&
     const Spectrum theirs = second.spectrum.at(length);
     const SpectrumGap gap = spectrum_gap(ours, theirs);
     report_.largest_ratio = std::max(report_.largest_ratio, gap.largest_ratio);
-    if (!gap.same() && !found) {
+    if (gap.first_pair >= 0 && !found) {
       found = true;
       const auto pair = static_cast<size_t>(gap.first_pair);
       const auto rate = [&](const Spectrum& spectrum) {
@@ -222,6 +228,10 @@ bool Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary&
       multiplier = true;
       differ("logit multiplier", layer, to_text(ours.logit_multiplier),
              to_text(theirs.logit_multiplier));
+    }
+    if (!decay && gap.first_decay >= 0) {
+      decay = true;
+      differ("decay", layer, decay_text(ours), decay_text(theirs));
     }
     if (!axes && ours.axis != theirs.axis) {
       axes = true;

@@ -47,6 +47,7 @@ Json json_of(const std::vector<ShownPair>& pairs) {
                   {"turns", pair.turns},
                   {"band", pair.band}};
     if (!pair.axis.empty()) entry["axis"] = pair.axis;
+    if (pair.decay != 0) entry["decay"] = pair.decay;
     list.push_back(std::move(entry));
   }
   return list;
@@ -136,12 +137,14 @@ Json json_of(const EngineView& view) {
   json["gap"] = nullptr;
   if (view.gap) {
     const EngineGap& gap = *view.gap;
-    json["gap"] = {{"length", gap.length == 0 ? Json() : Json(gap.length)},
-                   {"first_pair", gap.spectrum.same() ? Json() : Json(gap.spectrum.first_pair)},
-                   {"largest_ratio", or_null(gap.spectrum.largest_ratio)},
-                   {"worst_pair", gap.spectrum.worst_pair},
-                   {"amplitude_ratio", gap.amplitude_ratio},
-                   {"multiplier_ratio", gap.multiplier_ratio}};
+    json["gap"] = {
+        {"length", gap.length == 0 ? Json() : Json(gap.length)},
+        {"first_pair", gap.spectrum.first_pair < 0 ? Json() : Json(gap.spectrum.first_pair)},
+        {"largest_ratio", or_null(gap.spectrum.largest_ratio)},
+        {"worst_pair", gap.spectrum.worst_pair},
+        {"amplitude_ratio", gap.amplitude_ratio},
+        {"multiplier_ratio", gap.multiplier_ratio}};
+    if (gap.spectrum.first_decay >= 0) json["gap"]["first_decay"] = gap.spectrum.first_decay;
   }
   return json;
 }
@@ -151,6 +154,15 @@ Json json_of(const Finding& finding) {
           {"kind", to_string(finding.kind)},
           {"key", or_null(finding.key)},
           {"text", finding.text}};
+}
+
+bool has_decay(const ShowReport& report) {
+  for (const ShownGroup& group : report.groups) {
+    for (const ShownSpectrum& shown : group.spectra) {
+      if (!shown.spectrum.decay.empty()) return true;
+    }
+  }
+  return false;
 }
 
 // A cell, in quotes where it holds a comma.
@@ -188,16 +200,19 @@ void print_show_json(const ShowReport& report) {
 }
 
 void print_show_csv(const ShowReport& report) {
+  const bool decays = has_decay(report);
   fmt::print("layers,length,pair,axis,inv_freq,wavelength,turns_within_trained_length,band");
+  if (decays) fmt::print(",decay");
   if (!report.positions.empty()) fmt::print(",position,cos,sin,turns");
   fmt::print("\n");
   for (const ShownGroup& group : report.groups) {
     for (const ShownSpectrum& shown : group.spectra) {
       for (size_t p = 0; p < shown.pairs.size(); ++p) {
         const ShownPair& pair = shown.pairs[p];
-        const std::string row = fmt::format(
+        std::string row = fmt::format(
             "{},{},{},{},{},{},{},{}", cell(layer_list(group.group->layers)), shown.length, p,
             pair.axis, cell(pair.inv_freq), cell(pair.wavelength), cell(pair.turns), pair.band);
+        if (decays) row += "," + cell(pair.decay);
         if (report.positions.empty()) fmt::print("{}\n", row);
         for (size_t k = 0; k < report.positions.size(); ++k) {
           const ShownAngle& angle = shown.angles[k][p];

@@ -51,6 +51,7 @@ std::vector<ShownPair> pairs_of(const Spectrum& spectrum, int64_t trained_length
     pairs.push_back({.inv_freq = inv_freq[p],
                      .wavelength = 1 / turns_per_token,
                      .turns = turns_per_token * static_cast<double>(trained_length),
+                     .decay = spectrum.decay_of(static_cast<int64_t>(p)),
                      .band = band_of(inv_freq[p]),
                      .axis = spectrum.axis.empty() ? "" : axis_name(spectrum.axis[p])});
   }

@@ -31,6 +31,7 @@ struct ShownPair {
   double inv_freq = 0;    // radians per token
   double wavelength = 0;  // tokens for one turn; infinite where it does not turn
   double turns = 0;       // within the trained length
+  double decay = 0;       // natural log, per token of distance, of what its scores are times
   std::string band;       // the decade of distances around one radian
   std::string axis;       // "time", "height"; empty where the model has one
 };

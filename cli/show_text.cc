@@ -85,13 +85,21 @@ void print_layout(const PairLayout& layout, int64_t passed_before) {
 void print_pairs(const ShownSpectrum& shown) {
   static constexpr char kHead[] = "    {:>4}  {:>15}  {:>14}  {:>12}  {:<12}  {}\n";
   const bool axes = !shown.pairs.empty() && !shown.pairs.front().axis.empty();
-  fmt::print(kHead, "pair", "inv_freq", "wavelength", "turns", "distances", axes ? "axis" : "");
-  fmt::print(kHead, "", "radians/token", "tokens/turn", "within L", "", "");
+  const bool decays = !shown.spectrum.decay.empty();
+  const std::string axis = axes ? "axis" : "";
+  // A last column, where it says something.
+  const auto with_decay = [&](const std::string& text, const std::string& decay) {
+    return decays ? fmt::format("{:<{}}{}", text, axes ? 8 : 0, decay) : text;
+  };
+  fmt::print(kHead, "pair", "inv_freq", "wavelength", "turns", "distances",
+             with_decay(axis, "decay"));
+  fmt::print(kHead, "", "radians/token", "tokens/turn", "within L", "",
+             with_decay("", "log/token"));
   for (size_t p = 0; p < shown.pairs.size(); ++p) {
     const ShownPair& pair = shown.pairs[p];
     fmt::print(kHead, p, fmt::format("{:.9g}", pair.inv_freq),
                fmt::format("{:.7g}", pair.wavelength), fmt::format("{:.6g}", pair.turns), pair.band,
-               pair.axis);
+               with_decay(pair.axis, fmt::format("{:.9g}", pair.decay)));
   }
 }
 
@@ -180,6 +188,11 @@ void add_magnitudes(const ShownSpectrum& shown, Table& table) {
                                       shown.spectrum.amplitude)});
   table.add(
       {"logit multiplier", fmt::format("{:.10g} on every logit", shown.spectrum.logit_multiplier)});
+  const std::vector<double>& decay = shown.spectrum.decay;
+  if (decay.empty()) return;
+  table.add({"decay", fmt::format("{:.6g} to {:.6g} per token of distance, natural log, on each "
+                                  "pair's part of a score",
+                                  decay.front(), decay.back())});
 }
 
 void print_spectrum(const ShownGroup& group, const ShownSpectrum& shown, const ShowReport& report,

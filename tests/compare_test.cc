@@ -57,6 +57,25 @@ TEST_F(CompareCommand, NamesTheFirstPairLayerPositionAndLength) {
   EXPECT_LE(longest_line(text.out), 110u + path("").size());
 }
 
+TEST_F(CompareCommand, SeesADecay) {
+  Json model = {{"model_type", "nomic_bert"},
+                {"n_embd", 64},
+                {"n_head", 4},
+                {"n_layer", 2},
+                {"n_positions", 2048},
+                {"rotary_emb_base", 10000},
+                {"rotary_emb_fraction", 1.0}};
+  const std::string plain = config("plain", model);
+  model["rotary_emb_scale_base"] = 512;
+  const std::string decaying = config("decaying", model);
+  EXPECT_EQ(run({"compare", decaying, decaying}).status, 0);
+  const Json json = run_json({"compare", plain, decaying}, 1);
+  EXPECT_TRUE(json["parting"].is_null());
+  ASSERT_EQ(json["differences"].size(), 1U);
+  EXPECT_EQ(json["differences"][0]["what"], "decay");
+  EXPECT_EQ(json["differences"][0]["a"], "none");
+}
+
 // The smallest position at which rotations differ by more than 1e-6, of bases that hardly differ.
 TEST_F(CompareCommand, ThePositionIsTheSmallest) {
   const Json json = run_json({"compare", llama("a", 10000), llama("b", 10000.02)}, 1);

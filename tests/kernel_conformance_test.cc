@@ -227,6 +227,17 @@ TEST(KernelCombinations, GiveTheReference) {
            "string,shift=20,window=6+full_turn,mode=freeze",
            "lm_infinite,sinks=5,window=30,ceiling=17+full_turn",
            "sinks,count=200,size=20",
+           "xpos,scale_base=3",
+           "xpos,scale_base=0.01,gamma=0.1",
+           "xpos,scale_base=9+cap,window=20+full_turn,mode=freeze",
+           "xpos,scale_base=9+log_tail,window=20+sinks,count=3,size=30",
+           "xpos,scale_base=3+log_tail,window=20,pairs=2:5+full_turn,turns=0.5,mode=freeze",
+           "xpos,scale_base=5+self_extend,window=10,group=4+sinks,count=5,size=70",
+           "xpos,scale_base=5+dca,chunk=23,local=5,pairs=2:5+full_turn",
+           "xpos,scale_base=20+dpe,window=11,groups=2:9,pairs=1:6+sinks,count=4,size=60",
+           "xpos,scale_base=20+jet_long,window=9,pairs=3:7+sinks,count=2,size=80",
+           "xpos,scale_base=4+window,size=63",
+           "xpos,scale_base=6+sinks,count=3,size=30+logn",
        }) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
@@ -277,7 +288,8 @@ TEST(KernelCache, LaterRowsAloneAreTheSame) {
   for (const char* scheme :
        {"rope", "cap,window=20", "log_tail,window=20", "dynamic_ntk",
         "self_extend,window=10,group=4", "sinks,count=3,size=30", "dca,chunk=23,local=5",
-        "group_attention,group=3,window=9", "jet_long,window=9", "dpe,window=11,groups=1:3"}) {
+        "group_attention,group=3,window=9", "jet_long,window=9", "dpe,window=11,groups=1:3", "xpos",
+        "xpos,scale_base=2+self_extend,window=10,group=4"}) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     const std::vector<double> expected = run_reference(rotary, c, in);
     for (const int64_t first : {1, 64, 100, 149}) {

@@ -32,6 +32,7 @@ using Pointer = Json::json_pointer;
 
 void write(std::ostream& out, const Spectrum& spectrum) {
   for (const DoubleDouble& turns : spectrum.turns_per_token) out << turns.hi << "," << turns.lo;
+  for (const double decay : spectrum.decay) out << decay << ",";
   for (const uint8_t axis : spectrum.axis) out << int{axis};
   out << ";" << spectrum.amplitude << ";" << spectrum.logit_multiplier << "\n";
 }
@@ -49,7 +50,7 @@ void write_distances(std::ostream& out, const Rotary& declared, int64_t n) {
   for (const auto& [i, j] : {std::pair{n - 1, int64_t{0}}, {n - 1, n / 2}, {n - 1, n - n / 8}}) {
     for (const int64_t pair : {int64_t{0}, last_pair}) {
       const PairAngle angle = pair_angle(rotary, spectrum, spectrum, pair, i, j);
-      out << angle.silent << " " << angle.turns.hi << " ";
+      out << angle.silent << " " << angle.turns.hi << " " << angle.log_gain << " ";
     }
   }
 }

@@ -98,6 +98,33 @@ TEST_F(ShowCommand, CsvHasALineForEachPair) {
   EXPECT_EQ(run({"show", llama_, "--csv", "--json"}).status, 2);
 }
 
+// A decay has columns of its own where there is one; other files' output knows nothing of it.
+TEST_F(ShowCommand, ADecayIsShown) {
+  const std::string decaying = config("decaying", {{"model_type", "nomic_bert"},
+                                                   {"n_embd", 64},
+                                                   {"n_head", 4},
+                                                   {"n_layer", 2},
+                                                   {"n_positions", 2048},
+                                                   {"rotary_emb_base", 10000},
+                                                   {"rotary_emb_fraction", 1.0},
+                                                   {"rotary_emb_scale_base", 512}});
+  const double first = std::log(0.4 / 1.4) / 512;
+  const Json pairs = show_json(decaying)["groups"][0]["rotary"]["spectra"][0]["pairs"];
+  EXPECT_NEAR(pairs[0]["decay"].get<double>(), first, 1e-17);
+  EXPECT_EQ(pairs.size(), 8U);
+  const std::string text = show(decaying, {"--pairs"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("distances     decay"), HasSubstr("log/token"),
+                          HasSubstr("-0.00244680")));
+  EXPECT_THAT(show(decaying).out, HasSubstr("-0.00244681 to "));
+  const std::string csv = show(decaying, {"--csv", "--positions", "3"}).out;
+  EXPECT_THAT(csv, HasSubstr(",band,decay,position,cos,sin,turns\n"));
+  EXPECT_THAT(csv, HasSubstr(",1-10,-0.0024468"));
+  for (const std::vector<std::string>& options :
+       std::vector<std::vector<std::string>>{{"--pairs"}, {"--json"}, {"--csv"}, {}}) {
+    EXPECT_THAT(show(llama_, options).out, Not(HasSubstr("decay")));
+  }
+}
+
 TEST_F(ShowCommand, NpyHoldsFrequenciesOrAngles) {
   const std::string frequencies = path("inv_freq.npy");
   show(llama_, {"--npy", frequencies});

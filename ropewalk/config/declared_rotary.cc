@@ -44,6 +44,7 @@ void require_finite(const Spectrum& spectrum) {
     require_finite(static_cast<double>(spectrum.turns_per_token[pair]),
                    "turns_per_token[" + std::to_string(pair) + "]");
   }
+  for (const double decay : spectrum.decay) require_finite(decay, "decay");
   require_finite(spectrum.amplitude, "amplitude");
   require_finite(spectrum.logit_multiplier, "logit_multiplier");
 }

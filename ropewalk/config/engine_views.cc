@@ -530,6 +530,14 @@ MaybeReading t5_distance(const Layers& layers) {
   return {};
 }
 
+// No engine has a decay, or a key for it.
+MaybeReading decay_ignored(const Layers& layers) {
+  const ParsedPart* const xpos = layers.part({"xpos"});
+  if (xpos == nullptr) return {};
+  return Reading{xpos->text.substr(0, 100), "the turns alone: no score decays",
+                 layers.under("rope")};
+}
+
 // ---- the table
 
 struct Row {
@@ -580,6 +588,9 @@ const Row kRows[] = {
     {{24, kLlamaCpp, "logn", {}}, logn_ignored},
     {{24, kVllm, "logn", {}}, logn_ignored},
     {{25, kLlamaCpp, "t5_distance", {}}, t5_distance, false},
+    {{26, kLlamaCpp, "xpos", {}}, decay_ignored},
+    {{26, kVllm, "xpos", {}}, decay_ignored},
+    {{26, kTransformers, "xpos", {}}, decay_ignored},
 };
 
 bool is_fixed(const Rotary& rotary) {
@@ -695,7 +706,8 @@ bool says_more(const EngineView& view, const Finding& finding) {
                                    {17, "alibi"},
                                    {19, "factor"},
                                    {22, "attention_factor"},
-                                   {22, "short_mscale"}};
+                                   {22, "short_mscale"},
+                                   {26, "rotary_emb_scale_base"}};
   const std::string& key = finding.key;
   const std::string last = key.substr(key.rfind('.') + 1);  // npos + 1 is 0
   return std::ranges::any_of(kSubjects, [&](const Subject& subject) {
@@ -705,12 +717,16 @@ bool says_more(const EngineView& view, const Finding& finding) {
 
 std::string to_text(const EngineGap& gap) {
   std::string text;
-  if (!gap.spectrum.same()) {
+  if (gap.spectrum.first_pair >= 0) {
     const double ratio = gap.spectrum.largest_ratio;
     text = "pairs from " + std::to_string(gap.spectrum.first_pair) + " on turn otherwise, " +
            (std::isinf(ratio) ? "pair " + std::to_string(gap.spectrum.worst_pair) + " not at all"
                               : "by up to " + short_number(ratio) + " times at pair " +
                                     std::to_string(gap.spectrum.worst_pair));
+  }
+  if (gap.spectrum.first_decay >= 0) {
+    text += (text.empty() ? "" : "; ") + std::string("pairs from ") +
+            std::to_string(gap.spectrum.first_decay) + " on decay otherwise";
   }
   const auto add = [&](const std::string& what, double ratio) {
     if (ratio == 1) return;

@@ -387,6 +387,16 @@ TEST(EngineViews, Rows21To25) {
   EXPECT_TRUE(t5.has(25, kLlamaCpp));
 }
 
+TEST(EngineViews, Row26) {
+  for (const TargetEngine engine : kTargetEngines) {
+    const EngineView view = Model("nomic_bert", "xpos").view(26, engine);
+    ASSERT_TRUE(view.gap);
+    EXPECT_EQ(to_text(*view.gap), "pairs from 0 on decay otherwise");
+    EXPECT_FALSE(
+        judge_portability(Model("nomic_bert", "xpos").config(), "declared", engine).portable);
+  }
+}
+
 TEST(EngineViews, EveryRuleHasARowInTheDocument) {
   std::ifstream file(std::string(ROPEWALK_SOURCE_DIR) + "/docs/engines.md");
   std::stringstream text;

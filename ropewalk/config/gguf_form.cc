@@ -128,6 +128,10 @@ void Planner::refuse_unsayable(const ParsedPart& part) const {
 void Planner::say_spectrum(const Rotary& target) {
   if (say_two_lists(target)) return;
   const Spectrum wanted = wanted_spectrum(target);
+  if (!wanted.decay.empty()) {
+    throw Error(place(*spectrum_), "must have no decay: llama.cpp has no key for one", {},
+                "Ropewalk's own engine runs it");
+  }
   const bool plain_logits = wanted.logit_multiplier == 1;
   if (plain_logits && (say_by_alpha(wanted) || say_by_base(wanted) || say_linear(wanted))) {
     return keep_still_pairs(wanted);

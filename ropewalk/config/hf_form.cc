@@ -131,6 +131,13 @@ void Planner::say() {
                 "must be what some engine computes: " + to_string(engine_) + " has no such rule");
   }
   const Spectrum wanted = rule_.at(1);
+  if (!wanted.decay.empty()) {
+    throw Error(place(part()), "must have no decay: no rope_type has a key for one", {},
+                "Ropewalk's own engine runs it");
+  }
+  if (!rotary_.spectrum.at(1).decay.empty()) {
+    throw Error(place(part()), "must be declared: the file's own key for xPos stays beside it");
+  }
   const bool squared = name() == "yarn" && family_.logits_squared;
   if (wanted.logit_multiplier != 1 && !squared) {
     throw Error(place(part()),

@@ -166,11 +166,14 @@ void HfScalingReader::nomic() {
   if (top.has_value(trained)) count_from(*top.size(trained), trained);
   const std::string xpos = "rotary_emb_scale_base";
   top.mark(xpos);
-  if (top.has_value(xpos)) {
-    throw top.wrong(xpos, "must be null: xPos is not read from this model type",
-                    FaultKind::kUnknownValue);
-  }
   top.mark(key);
+  if (top.has_value(xpos)) {
+    if (top.has_value(key)) {
+      throw top.wrong(xpos, "must be null beside " + key + ": the base grows, or scores decay",
+                      FaultKind::kConflict);
+    }
+    return decaying(xpos);
+  }
   if (!top.has_value(key)) return;
   const double factor = *top.number(key);
   if (factor < 1) throw top.wrong(key, "must be at least 1");
@@ -180,6 +183,21 @@ void HfScalingReader::nomic() {
   usable(static_cast<double>(length_.positions),
          "dynamic base above " + trained + ", up to " +
              (length_.is_default() ? "the default" : length_.key));
+}
+
+// xPos as flash-attn trains it. The model's own code for transformers has the key and leaves it out.
+void HfScalingReader::decaying(const std::string& key) {
+  const double scale_base = *reading_.top.number(key);
+  if (!(scale_base >= 1e-3 && scale_base <= 1e15)) {
+    throw reading_.top.wrong(key, "must be null, or from 0.001 to 1e15", FaultKind::kOutOfRange);
+  }
+  notes_.field("scaling", "xpos", Provenance::kFile, key);
+  result_.scheme = "xpos,scale_base=" + to_text(scale_base);
+  notes_.warn(key,
+              key +
+                  " makes scores decay with distance (xPos), as flash-attn has it; the model's own "
+                  "code for transformers ignores it",
+              FaultKind::kInconsistent);
 }
 
 // TeleChat-1: Qwen's steps, as for training_seqlen tokens at least, and an amplitude above it.

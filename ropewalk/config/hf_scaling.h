@@ -54,6 +54,7 @@ class HfScalingReader {
   void llama3();
   void proportional();
   void nomic();
+  void decaying(const std::string& key);
   void qwen();
   void telechat();
   void yarn();

@@ -55,6 +55,13 @@ TEST(Portability, LlamaCppSaysKeysWhereTheyAreExact) {
   EXPECT_EQ(how("declared", engine), "as the file declares it");
 }
 
+TEST(Portability, NoEngineHasADecay) {
+  for (const TargetEngine engine : kEngines) {
+    EXPECT_THAT(why_not("xpos", engine), HasSubstr("must have no decay"));
+    EXPECT_THAT(why_not("xpos,scale_base=1e12", engine), HasSubstr("must have no decay"));
+  }
+}
+
 TEST(Portability, LlamaCppSaysTheRestInDivisors) {
   const TargetEngine engine = TargetEngine::kLlamaCpp;
   EXPECT_EQ(how("ntk_by_parts,factor=8", engine), "rope_freqs.weight");

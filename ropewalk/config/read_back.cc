@@ -33,6 +33,8 @@ double difference(const Spectrum& wanted, const Spectrum& got) {
   for (size_t pair = 0; pair < wanted.turns_per_token.size(); ++pair) {
     largest = std::max(largest, difference(static_cast<double>(wanted.turns_per_token[pair]),
                                            static_cast<double>(got.turns_per_token[pair])));
+    const auto p = static_cast<int64_t>(pair);
+    largest = std::max(largest, difference(wanted.decay_of(p), got.decay_of(p)));
   }
   return largest;
 }
@@ -60,7 +62,7 @@ bool same_maps(const Rotary& wanted, const Rotary& got, int64_t n) {
       for (const int64_t pair : {int64_t{0}, spectrum.n_pairs() - 1}) {
         const PairAngle a = pair_angle(ours, spectrum, spectrum, pair, i, j);
         const PairAngle b = pair_angle(theirs, spectrum, spectrum, pair, i, j);
-        if (a.silent != b.silent || a.turns != b.turns) return false;
+        if (a.silent != b.silent || a.turns != b.turns || a.log_gain != b.log_gain) return false;
       }
     }
   }

@@ -128,6 +128,33 @@ TEST(Reports, DYN_06_Nomic) {
   EXPECT_DIGITS(base_at(declared, 8192), 1000 * std::pow(7, power));
 }
 
+// flash-attn's key for xPos, which no published model sets.
+TEST(HfScaling, NomicMayDecay) {
+  Json file = {{"model_type", "nomic_bert"},
+               {"n_embd", 768},
+               {"n_head", 12},
+               {"n_positions", 2048},
+               {"rotary_emb_base", 10000},
+               {"rotary_emb_fraction", 1.0},
+               {"rotary_emb_scale_base", nullptr}};
+  EXPECT_TRUE(spectrum_at(read(file), 1).decay.empty());
+  file["rotary_emb_scale_base"] = 256;
+  const ModelConfig declared = read(file);
+  EXPECT_EQ(declared.groups[0].scheme, "xpos,scale_base=256");
+  const Spectrum spectrum = spectrum_at(declared, 1);
+  ASSERT_EQ(spectrum.decay.size(), 32U);
+  EXPECT_NEAR(spectrum.decay[31], std::log((62 + 0.4 * 64) / (1.4 * 64)) / 256, 1e-17);
+  EXPECT_EQ(spectrum.inv_freq()[0], 1);
+  Json both = file;
+  both["max_trained_positions"] = 2048;
+  both["rotary_scaling_factor"] = 2;
+  EXPECT_THROW(read(both), Error);
+  for (const double wrong : {0.0, -512.0, 1e300}) {
+    file["rotary_emb_scale_base"] = wrong;
+    EXPECT_THROW(read(file), Error) << wrong;
+  }
+}
+
 TEST(Reports, DYN_09_LengthIsAnArgument) {
   const ModelConfig declared = read(llama(128, 1e4, 2048, R"({"type": "dynamic", "factor": 2})"));
   const std::vector<double> first = spectrum_at(declared, 100).inv_freq();

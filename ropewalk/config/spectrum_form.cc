@@ -33,9 +33,10 @@ const LayerGroup& leading_group(const ModelConfig& config) {
 }
 
 bool same_frequencies(const Spectrum& a, const Spectrum& b) {
-  return std::ranges::equal(
-      a.turns_per_token, b.turns_per_token,
-      [](const DoubleDouble& x, const DoubleDouble& y) { return abs(x - y) <= abs(x) * kSame; });
+  return a.decay == b.decay && std::ranges::equal(a.turns_per_token, b.turns_per_token,
+                                                  [](const DoubleDouble& x, const DoubleDouble& y) {
+                                                    return abs(x - y) <= abs(x) * kSame;
+                                                  });
 }
 
 // Schemes that slow pairs down leave `base` as the one they started from.

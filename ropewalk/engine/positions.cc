@@ -11,8 +11,8 @@ namespace ropewalk {
 namespace {
 
 bool same(const Spectrum& a, const Spectrum& b) {
-  return a.turns_per_token == b.turns_per_token && a.amplitude == b.amplitude &&
-         a.logit_multiplier == b.logit_multiplier;
+  return a.turns_per_token == b.turns_per_token && a.decay == b.decay &&
+         a.amplitude == b.amplitude && a.logit_multiplier == b.logit_multiplier;
 }
 
 // The first row of one scheme that sees another spectrum, or other distances, at the new length.

@@ -1,6 +1,7 @@
 #include "ropewalk/kernels/rotations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <iterator>
 #include <utility>
@@ -9,6 +10,36 @@
 #include "ropewalk/math/turns.h"
 
 namespace ropewalk {
+namespace {
+
+constexpr int64_t kLongestDecayBlock = int64_t{1} << 53;
+
+double steepest(const std::vector<double>& decay) {
+  double most = 0;
+  for (const double pair : decay) most = std::max(most, std::abs(pair));
+  return most;
+}
+
+KeyInterval hull(const KeyInterval& a, const KeyInterval& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.first, b.first), std::max(a.last, b.last)};
+}
+
+// Multiplies the entries of row r by exp(rate * (positions[r] - centre)), at most e^kMostLogGain.
+void fade(double rate, DoubleDouble centre, std::span<const DoubleDouble> positions, int64_t pair,
+          RotationTable& table) {
+  float* const cos = table.cos.data() + pair * table.stride;
+  float* const sin = table.sin.data() + pair * table.stride;
+  for (size_t r = 0; r < positions.size(); ++r) {
+    const double log_gain = rate * static_cast<double>(positions[r] - centre);
+    const double gain = std::exp(std::min(log_gain, kMostLogGain));
+    cos[r] = static_cast<float>(cos[r] * gain);
+    sin[r] = static_cast<float>(sin[r] * gain);
+  }
+}
+
+}  // namespace
 
 // Makes each distinct table once, with the pairs that some branch hears in it.
 class Rotations::Builder {
@@ -44,8 +75,8 @@ class Rotations::Builder {
       for (int64_t d = 0; d < n; ++d) {
         const PairAngle angle = distance_turns(rotary_, shared_, pair, d);
         if (angle.silent) continue;  // the table is zero there
-        fill_rotation_entry(angle.turns, amplitude, pair, kDistanceMargin + n - 1 - d,
-                            out_.by_distance_);
+        fill_rotation_entry(angle.turns, amplitude * std::exp(angle.log_gain), pair,
+                            kDistanceMargin + n - 1 - d, out_.by_distance_);
       }
     }
   }
@@ -59,6 +90,8 @@ class Rotations::Builder {
     PositionMap map;
     int64_t limit = kUnbounded;                         // of a query's position
     const std::vector<DoubleDouble>* listed = nullptr;  // positions of the first keys, for `map`
+    DoubleDouble centre;                                // of a decay
+    KeyInterval seen;                                   // the tokens that some branch takes from it
     std::vector<bool> wanted;                           // (n_pairs)
     std::vector<int64_t> slot;                          // (n_pairs), of each wanted pair
     const RotationTable* table = nullptr;
@@ -75,51 +108,93 @@ class Rotations::Builder {
 
   int64_t end_row() const { return out_.first_row_ + out_.n_rows_; }
 
+  bool decays() const { return !shared_.decay.empty(); }
+
+  // The rows for which a branch holds, and the keys that they see in it.
+  struct Seen {
+    KeyInterval rows;
+    KeyInterval keys;
+  };
+  Seen seen_in(const PlanBranch& branch) const {
+    Seen seen;
+    if (!decays()) return seen;
+    for (int64_t i = out_.first_row_; i < end_row(); ++i) {
+      const KeyInterval keys = branch.keys(i);
+      if (keys.empty()) continue;
+      seen.rows = hull(seen.rows, {i, i + 1});
+      seen.keys = hull(seen.keys, keys);
+    }
+    return seen;
+  }
+
+  // In the middle of the queries of the rows that share it.
+  DoubleDouble centre_of(const PositionMap& query, int64_t limit) const {
+    if (!decays()) return {};
+    const int64_t block = decay_block(shared_);
+    if (block == kUnbounded) return {};
+    const int64_t first = out_.first_row_ / block * block;
+    const int64_t last = first + block - 1;
+    return (query(std::min(first, limit)) + query(std::min(last, limit))) / 2.0;
+  }
+
   std::vector<TurnedPair> turned_pairs(const PlanBranch& branch) {
+    const Seen seen = seen_in(branch);
+    const auto turn = [&](int64_t pair, const PositionMap& query, const PositionMap& key,
+                          const std::vector<DoubleDouble>& listed) {
+      const DoubleDouble centre = centre_of(query, branch.query_limit);
+      const Made* const of_query = want(pair, {.side = Side::kQuery,
+                                               .map = query,
+                                               .limit = idle_or(branch.query_limit),
+                                               .centre = centre,
+                                               .seen = seen.rows});
+      return TurnedPair{pair, of_query, want_key(pair, key, listed, centre, seen.keys)};
+    };
     std::vector<TurnedPair> turned;
     for (int64_t pair = 0; pair < shared_.n_pairs(); ++pair) {
       switch (branch.pairs[pair]) {
         case PairState::kSilent:
           break;
         case PairState::kMapped:
-          turned.push_back({pair,
-                            want_query(pair, branch.positions.query_of(pair), branch.query_limit),
-                            want_key(pair, branch.positions.key_of(pair), branch.key_positions)});
+          turned.push_back(turn(pair, branch.positions.query_of(pair),
+                                branch.positions.key_of(pair), branch.key_positions));
           break;
         case PairState::kTrue:
-          turned.push_back(
-              {pair, want_query(pair, {}, branch.query_limit), want_key(pair, {}, {})});
+          turned.push_back(turn(pair, {}, {}, {}));
           break;
         case PairState::kFrozen:
-          turned.push_back({pair, want(pair, Side::kFrozenQuery, {}, kUnbounded, nullptr),
-                            want_key(pair, fixed_position(0.0), {})});
+          turned.push_back({pair, want(pair, {.side = Side::kFrozenQuery}),
+                            want_key(pair, fixed_position(0.0), {}, {}, seen.keys)});
           break;
       }
     }
     return turned;
   }
 
-  const Made* want_query(int64_t pair, const PositionMap& map, int64_t limit) {
-    const int64_t bound = limit < end_row() ? limit : kUnbounded;  // an idle limit is no limit
-    return want(pair, Side::kQuery, map, bound, nullptr);
-  }
+  // A limit that no row reaches is no limit.
+  int64_t idle_or(int64_t limit) const { return limit < end_row() ? limit : kUnbounded; }
 
   const Made* want_key(int64_t pair, const PositionMap& map,
-                       const std::vector<DoubleDouble>& listed) {
-    return want(pair, Side::kKey, map, kUnbounded, listed.empty() ? nullptr : &listed);
+                       const std::vector<DoubleDouble>& listed, DoubleDouble centre,
+                       const KeyInterval& seen) {
+    return want(pair, {.side = Side::kKey,
+                       .map = map,
+                       .listed = listed.empty() ? nullptr : &listed,
+                       .centre = centre,
+                       .seen = seen});
   }
 
-  const Made* want(int64_t pair, Side side, const PositionMap& map, int64_t limit,
-                   const std::vector<DoubleDouble>* listed) {
+  const Made* want(int64_t pair, const Made& wanted) {
     auto made = std::ranges::find_if(made_, [&](const Made& known) {
-      return known.side == side && known.limit == limit && known.listed == listed &&
-             known.map == map;
+      return known.side == wanted.side && known.limit == wanted.limit &&
+             known.listed == wanted.listed && known.centre == wanted.centre &&
+             known.map == wanted.map;
     });
     if (made == made_.end()) {
-      made_.push_back({.side = side, .map = map, .limit = limit, .listed = listed});
+      made_.push_back(wanted);
       made = std::prev(made_.end());
       made->wanted.resize(static_cast<size_t>(shared_.n_pairs()));
     }
+    made->seen = hull(made->seen, wanted.seen);
     made->wanted[pair] = true;
     return &*made;
   }
@@ -142,7 +217,28 @@ class Rotations::Builder {
     for (int64_t token = first; token < end_row(); ++token) {
       positions.push_back(position(made, token));
     }
-    made.table = &table_of(pairs, first, positions);
+    RotationTable& table = table_of(pairs, first, positions);
+    made.table = &table;
+    if (!decays()) return;
+    check_range(made, pairs);
+    const double sign = made.side == Side::kQuery ? 1 : -1;
+#pragma omp parallel for schedule(static)
+    for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
+      fade(sign * shared_.decay[pairs[slot]], made.centre, positions, slot, table);
+    }
+  }
+
+  // What is too far behind a key's centre fades away; all else that is seen must be in range.
+  void check_range(const Made& made, const std::vector<int64_t>& pairs) const {
+    double decay = 0;
+    for (const int64_t pair : pairs) decay = std::max(decay, std::abs(shared_.decay[pair]));
+    for (int64_t token = made.seen.first; token < made.seen.last; ++token) {
+      const double ahead = decay * static_cast<double>(position(made, token) - made.centre);
+      if (ahead <= kMostLogGain && (made.side == Side::kKey || ahead >= -kMostLogGain)) continue;
+      throw Error("decay", "must stay within e^-40 to e^40 over the rows of a pass",
+                  "e^" + std::to_string(ahead) + " at token " + std::to_string(token),
+                  "give fewer rows at once, a gentler decay, or a map that keeps positions closer");
+    }
   }
 
   // A few sinks may have positions of their own; the others of their tiles are masked.
@@ -152,8 +248,8 @@ class Rotations::Builder {
   }
 
   // Row r holds the angle at positions[r] under the spectrum that token first + r sees.
-  const RotationTable& table_of(const std::vector<int64_t>& pairs, int64_t first,
-                                const std::vector<DoubleDouble>& positions) {
+  RotationTable& table_of(const std::vector<int64_t>& pairs, int64_t first,
+                          const std::vector<DoubleDouble>& positions) {
     RotationTable& table = out_.tables_.emplace_back(std::ssize(pairs), std::ssize(positions));
     if (rotary_.spectrum.length() != SpectrumRule::Length::kToken) {
       fill_rotation_rows(shared_, pairs, mode_, positions, 0, table);
@@ -171,8 +267,12 @@ class Rotations::Builder {
   const RotationTable& frozen(const std::vector<int64_t>& pairs) {
     RotationTable& table = out_.tables_.emplace_back(std::ssize(pairs), out_.n_rows_);
     for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
+      const DoubleDouble speed = abs(shared_.turns_per_token[pairs[slot]]);
+      const double log_gain =
+          shared_.decay_of(pairs[slot]) * static_cast<double>(rotary_.mask.turns / speed);
       for (int64_t r = 0; r < out_.n_rows_; ++r) {
-        fill_rotation_entry(rotary_.mask.turns, shared_.amplitude, slot, r, table);
+        fill_rotation_entry(rotary_.mask.turns, shared_.amplitude * std::exp(log_gain), slot, r,
+                            table);
       }
     }
     return table;
@@ -196,6 +296,10 @@ Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t firs
                              : rule.length_for_row(end - 1, sequence_length);
   const Rotary fixed = at_length(rotary, length);
   const Spectrum spectrum = rule.at(length);
+  if (rule.length() == SpectrumRule::Length::kToken && !spectrum.decay.empty()) {
+    throw Error("decay", "goes with no spectrum of its own for every token", "both",
+                "take another spectrum");
+  }
   plan_ = plan_rotation(fixed, spectrum, end);
   Builder builder(*this, fixed, spectrum, sequence_length, mode);
   builder.fill_branches();
@@ -211,13 +315,24 @@ int64_t Rotations::table_bytes() const {
   return sum;
 }
 
+int64_t decay_block(const Spectrum& spectrum) {
+  const double decay = steepest(spectrum.decay);
+  if (decay == 0) return kUnbounded;
+  const double rows = std::max(1.0, 2 * kMostLogGain / decay);
+  return rows >= kLongestDecayBlock ? kUnbounded : int64_t{1} << std::ilogb(rows);
+}
+
 std::vector<int64_t> rotation_spans(const SpectrumRule& rule, int64_t first_row, int64_t last_row) {
   std::vector<int64_t> starts = {first_row};
-  if (rule.length() != SpectrumRule::Length::kBlock) return starts;
-  for (int64_t next = (first_row / rule.block() + 1) * rule.block(); next < last_row;
-       next += rule.block()) {
-    starts.push_back(next);
-  }
+  const auto split_at_multiples = [&](int64_t block) {
+    for (int64_t next = first_row / block + 1; next <= (last_row - 1) / block; ++next) {
+      starts.push_back(next * block);
+    }
+  };
+  if (rule.length() == SpectrumRule::Length::kBlock) split_at_multiples(rule.block());
+  split_at_multiples(decay_block(rule.at(std::max<int64_t>(last_row, 1))));
+  std::ranges::sort(starts);
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
   return starts;
 }
 

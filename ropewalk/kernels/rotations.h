@@ -22,6 +22,13 @@ struct HeardPair {
   const float* key_sin = nullptr;
 };
 
+// A decay lies in the tables: of a pair of tokens, the query's entries carry exp(decay * (p - c)),
+// the key's exp(-decay * (p - c)), p the rotation position and c a centre that all rows between two
+// multiples of decay_block() share, so that no entry depends on where a pass begins. Entries of a
+// decay are right to 2 float ulps. What |p - c| leaves below exp(-kMostLogGain) of a key is under
+// exp(-kMostLogGain) of a score as well.
+inline constexpr double kMostLogGain = 40;  // e^40 of a query times e^40 of a key is a float still
+
 // Everything about positions that attention needs for rows [first_row, first_row + n_rows) against
 // the keys up to them.
 class Rotations {
@@ -29,6 +36,9 @@ class Rotations {
   //   rotary           with a spectrum rule that gives all these rows one length, which a distance
   //                    map that depends on it sees too; or Length::kToken, and no such map
   //   sequence_length  tokens of the whole sequence, >= first_row + n_rows
+  // Throws Error where a decay takes what some row sees out of e^-kMostLogGain ... e^kMostLogGain:
+  // rows of one of rotation_spans() do not, unless the map moves them apart; and where a decay
+  // meets Length::kToken.
   Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row, int64_t n_rows,
             AngleMode mode);
 
@@ -64,8 +74,12 @@ class Rotations {
   RotationTable by_distance_;
 };
 
+// Rows that share a centre: the largest power of two over which the steepest pair decays by
+// exp(2 kMostLogGain) at most; kUnbounded without a decay.
+int64_t decay_block(const Spectrum& spectrum);
+
 // The row ranges of [first_row, last_row) that one Rotations can serve: split where the spectrum's
-// length changes.
+// length changes, and at multiples of decay_block().
 //   returns the starts, rising, first_row first
 std::vector<int64_t> rotation_spans(const SpectrumRule& rule, int64_t first_row, int64_t last_row);
 

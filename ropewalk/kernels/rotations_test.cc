@@ -143,5 +143,110 @@ TEST(Rotations, AMapMayDependOnTheLength) {
   EXPECT_EQ(later.plan().branches[1].first, 10);
 }
 
+// ---- decay
+
+Rotary fading(double per_token) {
+  Rotary rotary = plain();
+  Spectrum spectrum = rotary.spectrum.at(1);
+  spectrum.decay = {-per_token, -per_token / 2, -per_token / 4, 0};
+  rotary.spectrum = SpectrumRule(spectrum);
+  return rotary;
+}
+
+// What the tables of every heard pair make between two tokens, against the definition.
+void expect_defined(const Rotary& rotary, const Rotations& rotations, int64_t i, int64_t j) {
+  const Spectrum spectrum = rotary.spectrum.at(1);
+  for (const HeardPair& pair : rotations.heard(0)) {
+    const PairAngle angle = pair_angle(rotary, spectrum, spectrum, pair.pair, i, j);
+    const CosSin phi = cos_sin_of_turns(angle.turns);
+    const double gain = std::exp(angle.log_gain);
+    const CosSin got = difference(pair, i - rotations.first_row(), j);
+    EXPECT_NEAR(got.cos, phi.cos * gain, 3e-7 * gain + 1e-17) << pair.pair << ": " << i << " " << j;
+    EXPECT_NEAR(got.sin, phi.sin * gain, 3e-7 * gain + 1e-17) << pair.pair << ": " << i << " " << j;
+  }
+}
+
+TEST(RotationsDecay, LiesInTheTables) {
+  for (const AngleMode mode : {AngleMode::kExact, AngleMode::kFloat32}) {
+    const Rotary rotary = fading(0.1);
+    const Rotations rotations(rotary, 100, 40, 60, mode);
+    for (const int64_t i : {40, 63, 99}) {
+      for (const int64_t j : {int64_t{0}, int64_t{17}, i}) expect_defined(rotary, rotations, i, j);
+    }
+  }
+}
+
+// 0.1 per token: 512 rows share a centre, however a pass is cut.
+TEST(RotationsDecay, SpansEndAtMultiplesOfTheBlock) {
+  EXPECT_EQ(decay_block(fading(0.1).spectrum.at(1)), 512);
+  EXPECT_EQ(decay_block(fading(1e3).spectrum.at(1)), 1);
+  EXPECT_EQ(decay_block(plain().spectrum.at(1)), kUnbounded);
+  EXPECT_EQ(decay_block(fading(1e-300).spectrum.at(1)), kUnbounded);
+  EXPECT_THAT(rotation_spans(fading(0.1).spectrum, 5, 512), ElementsAre(5));
+  EXPECT_THAT(rotation_spans(fading(0.1).spectrum, 5, 513), ElementsAre(5, 512));
+  EXPECT_THAT(rotation_spans(fading(0.1).spectrum, 512, 1500), ElementsAre(512, 1024));
+}
+
+TEST(RotationsDecay, NoEntryDependsOnWhereAPassBegins) {
+  const Rotary rotary = fading(0.1);
+  const Rotations all(rotary, 1024, 512, 512, AngleMode::kExact);
+  const Rotations late(rotary, 900, 890, 10, AngleMode::kExact);
+  for (size_t pair = 0; pair < 4; ++pair) {
+    const HeardPair& a = all.heard(0)[pair];
+    const HeardPair& b = late.heard(0)[pair];
+    for (int64_t i = 890; i < 900; ++i) {
+      EXPECT_EQ(a.query_cos[i - 512], b.query_cos[i - 890]);
+      EXPECT_EQ(a.query_sin[i - 512], b.query_sin[i - 890]);
+    }
+    for (int64_t j = 0; j < 900; ++j) {
+      EXPECT_EQ(a.key_cos[j], b.key_cos[j]);
+      EXPECT_EQ(a.key_sin[j], b.key_sin[j]);
+    }
+  }
+}
+
+// Far past the range of a float, and steeper than it from one token to the next.
+TEST(RotationsDecay, FarKeysFadeAway) {
+  for (const double per_token : {0.1, 3.0, 500.0}) {
+    const Rotary rotary = fading(per_token);
+    constexpr int64_t kLast = 20000;
+    const Rotations rotations(rotary, kLast + 1, kLast, 1, AngleMode::kExact);
+    for (const int64_t j : {int64_t{0}, kLast / 2, kLast - 300, kLast - 20, kLast - 1, kLast}) {
+      expect_defined(rotary, rotations, kLast, j);
+    }
+    for (const HeardPair& pair : rotations.heard(0)) {
+      for (int64_t j = 0; j <= kLast; ++j) {
+        ASSERT_TRUE(std::isfinite(pair.key_cos[j]) && std::isfinite(pair.key_sin[j])) << j;
+      }
+    }
+  }
+}
+
+TEST(RotationsDecay, GoesByTheDistanceOfACurve) {
+  Rotary rotary = fading(0.1);
+  rotary.distance =
+      DistanceMap([](int64_t d) { return DoubleDouble(std::sqrt(static_cast<double>(d))); });
+  const Rotations rotations(rotary, 50, 0, 50, AngleMode::kExact);
+  const int64_t row = Rotations::kDistanceMargin + rotations.plan().n_by_distance - 1 - 36;
+  const CosSin phi = cos_sin_at(6.0, rotary.spectrum.at(1).turns_per_token[1]);
+  EXPECT_NEAR(rotations.by_distance().cos_of(1)[row], phi.cos * std::exp(-0.3), 6e-8);
+  EXPECT_NEAR(rotations.by_distance().sin_of(1)[row], phi.sin * std::exp(-0.3), 6e-8);
+}
+
+TEST(RotationsDecay, RefusesWhatLeavesTheRange) {
+  // Rows of several blocks.
+  EXPECT_THROW(Rotations(fading(0.1), 5000, 0, 5000, AngleMode::kExact), Error);
+  // A map that stretches a block.
+  Rotary stretched = fading(0.1);
+  stretched.distance = piecewise_linear(1, 1.0, 8.0);
+  EXPECT_THROW(Rotations(stretched, 512, 0, 512, AngleMode::kExact), Error);
+  EXPECT_NO_THROW(Rotations(fading(0.1), 512, 0, 512, AngleMode::kExact));
+  // Keys with spectra of their own would need centres of their own.
+  Rotary own = fading(0.1);
+  own.spectrum = SpectrumRule(SpectrumRule::Length::kToken,
+                              [spectrum = own.spectrum.at(1)](int64_t) { return spectrum; });
+  EXPECT_THROW(Rotations(own, 50, 0, 50, AngleMode::kExact), Error);
+}
+
 }  // namespace
 }  // namespace ropewalk

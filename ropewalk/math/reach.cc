@@ -20,10 +20,14 @@ class CosineSums {
  public:
   static constexpr int64_t kBlock = 256;
 
-  explicit CosineSums(std::span<const DoubleDouble> turns)
-      : turns_(turns), cos_(turns.size() * kBlock), sin_(turns.size() * kBlock), sums_(kBlock) {
+  explicit CosineSums(std::span<const DoubleDouble> turns, std::span<const double> decay = {})
+      : turns_(turns),
+        decay_(decay),
+        cos_(turns.size() * kBlock),
+        sin_(turns.size() * kBlock),
+        sums_(kBlock) {
     for (size_t pair = 0; pair < turns.size(); ++pair) {
-      const CosSin step = cos_sin_at(1, turns[pair]);
+      const CosSin step = decayed(1, pair);
       CosSin now;
       for (int64_t k = 0; k < kBlock; ++k) {
         cos_[pair * kBlock + k] = now.cos;
@@ -39,7 +43,7 @@ class CosineSums {
   std::span<const double> block(int64_t first) {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     for (size_t pair = 0; pair < turns_.size(); ++pair) {
-      const CosSin start = cos_sin_at(DoubleDouble(first), turns_[pair]);
+      const CosSin start = decayed(first, pair);
       const double* const cosines = cos_.data() + pair * kBlock;
       const double* const sines = sin_.data() + pair * kBlock;
       for (int64_t k = 0; k < kBlock; ++k) {
@@ -50,32 +54,45 @@ class CosineSums {
   }
 
  private:
+  CosSin decayed(int64_t m, size_t pair) const {
+    const CosSin angle = cos_sin_at(DoubleDouble(m), turns_[pair]);
+    if (decay_.empty()) return angle;
+    const double gain = std::exp(decay_[pair] * static_cast<double>(m));
+    return {.cos = angle.cos * gain, .sin = angle.sin * gain};
+  }
+
   std::span<const DoubleDouble> turns_;
+  std::span<const double> decay_;  // none of them above 0, or empty
   std::vector<double> cos_, sin_;  // (n_pairs, kBlock)
   std::vector<double> sums_;       // (kBlock)
 };
 
-// The sum for one m; off by at most n_pairs 2^-52.
-double cosine_sum(std::span<const DoubleDouble> turns, int64_t m) {
+// The sum for one m; off by at most n_pairs 2^-52, with a decay twice that.
+double cosine_sum(std::span<const DoubleDouble> turns, std::span<const double> decay, int64_t m) {
   DoubleDouble sum;
-  for (const DoubleDouble speed : turns) sum += cos_sin_at(DoubleDouble(m), speed).cos;
+  for (size_t pair = 0; pair < turns.size(); ++pair) {
+    const double cosine = cos_sin_at(DoubleDouble(m), turns[pair]).cos;
+    sum += decay.empty() ? cosine : cosine * std::exp(decay[pair] * static_cast<double>(m));
+  }
   return static_cast<double>(sum);
 }
 
-double error_of_cosine_sum(int64_t n_pairs) { return static_cast<double>(n_pairs + 1) * 0x1p-52; }
+double error_of_cosine_sum(int64_t n_pairs, bool decays) {
+  return static_cast<double>(n_pairs + 1) * (decays ? 0x1p-51 : 0x1p-52);
+}
 
 // The first m < limit whose sum of cosines is below `threshold` by more than its error.
-std::optional<int64_t> first_below(std::span<const DoubleDouble> turns, double threshold,
-                                   int64_t limit) {
-  CosineSums sums(turns);
-  const double exact_error = error_of_cosine_sum(static_cast<int64_t>(turns.size()));
+std::optional<int64_t> first_below(const Spectrum& spectrum, double threshold, int64_t limit) {
+  const std::vector<DoubleDouble>& turns = spectrum.turns_per_token;
+  CosineSums sums(turns, spectrum.decay);
+  const double exact_error = error_of_cosine_sum(spectrum.n_pairs(), !spectrum.decay.empty());
   for (int64_t first = 0; first < limit; first += CosineSums::kBlock) {
     const std::span<const double> block = sums.block(first);
     const int64_t count = std::min(CosineSums::kBlock, limit - first);
     for (int64_t k = 0; k < count; ++k) {
       if (block[k] >= threshold + sums.error()) continue;
       if (block[k] < threshold - sums.error()) return first + k;
-      if (cosine_sum(turns, first + k) < threshold - exact_error) return first + k;
+      if (cosine_sum(turns, spectrum.decay, first + k) < threshold - exact_error) return first + k;
     }
   }
   return std::nullopt;
@@ -102,7 +119,7 @@ double like_key_score(const Rotary& rotary, const Spectrum& query, const Spectru
   DoubleDouble sum;
   for (int64_t pair = 0; pair < rotary.layout.n_pairs(); ++pair) {
     const PairAngle angle = pair_angle(rotary, query, key, pair, i, 0);
-    if (!angle.silent) sum += cos_sin_of_turns(angle.turns).cos;
+    if (!angle.silent) sum += cos_sin_of_turns(angle.turns).cos * std::exp(angle.log_gain);
   }
   const double scale = query.amplitude * key.amplitude;
   return static_cast<double>(sum * scale + DoubleDouble(unrotated_pairs_of(rotary)));
@@ -120,8 +137,8 @@ std::optional<int64_t> reach_by_definition(const Rotary& rotary, int64_t n) {
     if (for_key != length_of_key) key = rotary.spectrum.at(for_key);
     query_length = for_query;
     length_of_key = for_key;
-    const double error =
-        error_of_cosine_sum(query.n_pairs()) * std::max(1.0, query.amplitude * key.amplitude);
+    const double error = error_of_cosine_sum(query.n_pairs(), !query.decay.empty()) *
+                         std::max(1.0, query.amplitude * key.amplitude);
     if (like_key_score(rotary, query, key, i) < -error) return i;
   }
   return std::nullopt;
@@ -139,13 +156,13 @@ std::vector<DoubleDouble> geometric_turns(double base, int64_t frequency_dim) {
 // Whether any m < length has a negative sum, the last ones first: there most bases fail that do.
 bool fails_below(std::span<const DoubleDouble> turns, int64_t length) {
   CosineSums sums(turns);
-  const double error = error_of_cosine_sum(static_cast<int64_t>(turns.size()));
+  const double error = error_of_cosine_sum(static_cast<int64_t>(turns.size()), false);
   for (int64_t end = length; end > 0; end -= CosineSums::kBlock) {
     const int64_t first = std::max<int64_t>(end - CosineSums::kBlock, 0);
     const std::span<const double> block = sums.block(first).first(end - first);
     for (size_t k = 0; k < block.size(); ++k) {
       if (block[k] >= sums.error()) continue;
-      if (cosine_sum(turns, first + k) < -error) return true;
+      if (cosine_sum(turns, {}, first + k) < -error) return true;
     }
   }
   return false;
@@ -221,7 +238,7 @@ double reach_by_turn(DoubleDouble base, DoubleDouble new_base, DoubleDouble dist
 }
 
 double like_key_score(const Spectrum& spectrum, int64_t unrotated_pairs, int64_t m) {
-  const double sum = cosine_sum(spectrum.turns_per_token, m);
+  const double sum = cosine_sum(spectrum.turns_per_token, spectrum.decay, m);
   return sum * square(spectrum.amplitude) + static_cast<double>(unrotated_pairs);
 }
 
@@ -229,15 +246,16 @@ bool like_keys_always_attend(const Spectrum& spectrum, int64_t unrotated_pairs) 
   const int64_t still =
       std::count(spectrum.turns_per_token.begin(), spectrum.turns_per_token.end(), DoubleDouble());
   const auto turning = static_cast<double>(spectrum.n_pairs() - still);
-  return static_cast<double>(unrotated_pairs) >=
-         square(spectrum.amplitude) * (turning - static_cast<double>(still));
+  // A decay may leave nothing of pairs that stand still.
+  const double kept = spectrum.decay.empty() ? static_cast<double>(still) : 0;
+  return static_cast<double>(unrotated_pairs) >= square(spectrum.amplitude) * (turning - kept);
 }
 
 std::optional<int64_t> effective_reach(const Spectrum& spectrum, int64_t unrotated_pairs,
                                        int64_t limit) {
   if (like_keys_always_attend(spectrum, unrotated_pairs)) return std::nullopt;
   const double threshold = -static_cast<double>(unrotated_pairs) / square(spectrum.amplitude);
-  return first_below(spectrum.turns_per_token, threshold, limit);
+  return first_below(spectrum, threshold, limit);
 }
 
 std::optional<int64_t> effective_reach(const Rotary& rotary, int64_t n) {

@@ -73,16 +73,16 @@ double reach_by_turn(DoubleDouble base, DoubleDouble new_base, DoubleDouble dist
 
 // ---- B(m), the mean score of a key like the query, m tokens back
 
-// B(m) = u + A^2 sum over pairs of cos(2 pi m turns), A the amplitude and u the pairs' worth of
+// B(m) = u + A^2 sum over pairs of exp(decay m) cos(2 pi m turns), A the amplitude and u the pairs' worth of
 // coordinates that are not rotated. Under keys and queries of independent equal components a key
 // that is the query's own scores above others on average while B(m) >= 0. Source: Su 2024,
 // kexue.fm/archives/10122; Men et al. 2024, arXiv 2405.14591.
 //   m                >= 0
 //   unrotated_pairs  (head_dim - rotary_dim) / 2
-// Error: at most (n_pairs + 1) 2^-52 max(1, A^2) and two roundings.
+// Error: at most (n_pairs + 1) 2^-52 max(1, A^2) and two roundings; twice that with a decay.
 double like_key_score(const Spectrum& spectrum, int64_t unrotated_pairs, int64_t m);
 
-// Whether B(m) >= 0 for every m whatever the frequencies, as with half of the head unrotated.
+// Whether B(m) >= 0 for every m whatever the frequencies and the decay, as with half of the head unrotated.
 bool like_keys_always_attend(const Spectrum& spectrum, int64_t unrotated_pairs);
 
 // The effective reach: the first m < limit with B(m) < 0, for the spectrum as it is, divisors and

@@ -47,15 +47,19 @@ void softmax(std::vector<double>& logits) {
 }  // namespace
 
 std::vector<double> reference_rotate(const PairLayout& layout, const Spectrum& spectrum,
-                                     DoubleDouble position, std::span<const double> head) {
+                                     DoubleDouble position, std::span<const double> head,
+                                     HeadSide side) {
   assert(std::ssize(head) == layout.head_dim && spectrum.n_pairs() == layout.n_pairs());
   std::vector<double> rotated(head.begin(), head.end());
   for (int64_t pair = 0; pair < layout.n_pairs(); ++pair) {
     const CosSin angle = cos_sin_at(position, spectrum.turns_per_token[pair]);
+    const double log_gain = spectrum.decay_of(pair) * static_cast<double>(position);
+    const double size =
+        spectrum.amplitude * std::exp(side == HeadSide::kQuery ? log_gain : -log_gain);
     const double x = head[layout.first(pair)];
     const double y = head[layout.second(pair)];
-    rotated[layout.first(pair)] = spectrum.amplitude * (x * angle.cos - y * angle.sin);
-    rotated[layout.second(pair)] = spectrum.amplitude * (x * angle.sin + y * angle.cos);
+    rotated[layout.first(pair)] = size * (x * angle.cos - y * angle.sin);
+    rotated[layout.second(pair)] = size * (x * angle.sin + y * angle.cos);
   }
   return rotated;
 }
@@ -73,7 +77,8 @@ double reference_logit(const Rotary& rotary, const Spectrum& query_spectrum,
     const double q1 = query[layout.second(pair)];
     const double k0 = key[layout.first(pair)];
     const double k1 = key[layout.second(pair)];
-    turning += (q0 * k0 + q1 * k1) * phi.cos - (q1 * k0 - q0 * k1) * phi.sin;
+    const double part = (q0 * k0 + q1 * k1) * phi.cos - (q1 * k0 - q0 * k1) * phi.sin;
+    turning += part * std::exp(angle.log_gain);
   }
   double passing = 0;
   for (int64_t c = layout.rotary_dim; c < layout.head_dim; ++c) passing += query[c] * key[c];

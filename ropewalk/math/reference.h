@@ -15,17 +15,23 @@
 
 namespace ropewalk {
 
+// Where a head stands in a score: a decay lets queries shrink with their position and keys grow.
+enum class HeadSide { kQuery, kKey };
+
 // One head, turned to a rotation position: of each pair (x, y),
-//   x' = amplitude * (x cos - y sin),  y' = amplitude * (x sin + y cos);
+//   x' = amplitude * gain * (x cos - y sin),  y' = amplitude * gain * (x sin + y cos),
+//   gain = exp(decay * position) of a query, exp(-decay * position) of a key;
 // coordinates from rotary_dim on pass through.
 //   head     (head_dim)
+//   side     counts where the spectrum has a decay only
 //   returns  (head_dim)
 std::vector<double> reference_rotate(const PairLayout& layout, const Spectrum& spectrum,
-                                     DoubleDouble position, std::span<const double> head);
+                                     DoubleDouble position, std::span<const double> head,
+                                     HeadSide side = HeadSide::kQuery);
 
 // Query (q0, q1) less key (k0, k1) turned by phi, summed over the pairs that are not silent:
-//   S = sum [ (q0 k0 + q1 k1) cos phi - (q1 k0 - q0 k1) sin phi ] * amplitude of query * amplitude
-//   of key
+//   S = sum [ (q0 k0 + q1 k1) cos phi - (q1 k0 - q0 k1) sin phi ] exp(log_gain of the pair)
+//       * amplitude of query * amplitude of key
 //       + the product of the coordinates that pass through
 // times logit_multiplier and the temperature of row i; before the scale 1/sqrt(head_dim) and any
 // bias.

@@ -104,6 +104,22 @@ TEST(ReferenceLogitTest, IsTheProductOfRotatedHeads) {
   }
 }
 
+TEST(ReferenceLogitTest, IsTheProductOfHeadsThatDecay) {
+  const auto q = random_values(24, 5);
+  const auto k = random_values(24, 6);
+  const Rotary rotary = plain(PairOrder::kHalf, 24, 16);
+  Spectrum spectrum = rotary.spectrum.at(1);
+  for (int64_t pair = 0; pair < 8; ++pair)
+    spectrum.decay.push_back(-0.01 * static_cast<double>(pair));
+  for (const auto& [i, j] : {std::pair<int64_t, int64_t>{9, 2}, {300, 290}, {300, 0}}) {
+    const double rotated = dot(reference_rotate(rotary.layout, spectrum, i, q, HeadSide::kQuery),
+                               reference_rotate(rotary.layout, spectrum, j, k, HeadSide::kKey));
+    EXPECT_NEAR(reference_logit(rotary, spectrum, spectrum, i, j, q, k), rotated, 1e-13);
+    EXPECT_NE(reference_logit(rotary, rotary.spectrum.at(1), rotary.spectrum.at(1), i, j, q, k),
+              rotated);
+  }
+}
+
 TEST(ReferenceLogitTest, DependsOnTheDistanceAlone) {
   const Rotary rotary = plain(PairOrder::kHalf, 64, 64);
   const Spectrum spectrum = rotary.spectrum.at(1);

@@ -80,11 +80,14 @@ PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
   assert(rotary.visibility.sees(i, j));
   const DoubleDouble query_speed = query_spectrum.turns_per_token[pair];
   const DoubleDouble key_speed = key_spectrum.turns_per_token[pair];
+  const double decay = query_spectrum.decay_of(pair);
+  assert(decay == key_spectrum.decay_of(pair));
   const PairMask& mask = rotary.mask;
   if (i - j > mask.last_heard(query_speed)) {
     if (mask.past == PairMask::Past::kSilent) return {.silent = true, .turns = {}};
     const DoubleDouble frozen = fraction_of_turn(mask.turns, 1.0);
-    return {.silent = false, .turns = query_speed < 0.0 ? -frozen : frozen};
+    return {.turns = query_speed < 0.0 ? -frozen : frozen,
+            .log_gain = decay * static_cast<double>(mask.turns / abs(query_speed))};
   }
 
   const int64_t standing = rotary.visibility.standing(i, j);
@@ -92,13 +95,15 @@ PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
   if (query_speed == key_speed) {
     const DoubleDouble distance =
         mapped ? rotary.distance.at(standing, j, pair) : DoubleDouble(standing - j);
-    return {.silent = false, .turns = fraction_of_turn(distance, query_speed)};
+    return {.turns = fraction_of_turn(distance, query_speed),
+            .log_gain = decay * static_cast<double>(distance)};
   }
   const auto [query, key] = mapped ? rotation_positions(rotary.distance, standing, j, pair)
                                    : RotationPositions{DoubleDouble(standing), DoubleDouble(j)};
   const DoubleDouble difference =
       fraction_of_turn(query, query_speed) - fraction_of_turn(key, key_speed);
-  return {.silent = false, .turns = difference - round(difference)};
+  return {.turns = difference - round(difference),
+          .log_gain = decay * static_cast<double>(query - key)};
 }
 
 }  // namespace ropewalk

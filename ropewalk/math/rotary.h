@@ -90,13 +90,14 @@ Rotary plain_rotary(const FrequencySource& source, const PairLayout& layout);
 // What happens to a pair between two tokens.
 struct PairAngle {
   bool silent = false;
-  DoubleDouble turns;  // reduced to [-1/2, 1/2]; query less key
+  DoubleDouble turns;   // reduced to [-1/2, 1/2]; query less key
+  double log_gain = 0;  // the pair's part of the score is multiplied by exp(log_gain)
 };
 
 // The angle of `pair` between query i and key j (seen) in a sequence of n tokens: the definition
 // that every kernel must reproduce. The distance map is free of the length: see at_length().
 // `query_spectrum` and `key_spectrum` are what the rule gives for
-// row i and, under Length::kToken, for token j; they are equal otherwise.
+// row i and, under Length::kToken, for token j; they are equal otherwise, and their decays always.
 PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
                      const Spectrum& key_spectrum, int64_t pair, int64_t i, int64_t j);
 

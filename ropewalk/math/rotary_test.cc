@@ -54,6 +54,24 @@ TEST(PairAngleTest, CurveWithEqualSpectra) {
   EXPECT_EQ(turns(rotary, 1, 164, 20), 12 * 0x1p-6);
 }
 
+TEST(PairAngleTest, DecayGoesByTheDistanceThatThePairTurnsBy) {
+  Rotary rotary = quarter_rotary();
+  Spectrum spectrum = rotary.spectrum.at(1);
+  spectrum.decay = {-0.5, -0.25, -0.125};
+  rotary.spectrum = SpectrumRule(spectrum);
+  EXPECT_EQ(angle(rotary, 0, 10, 7).log_gain, -1.5);
+  EXPECT_EQ(angle(rotary, 2, 10, 7).log_gain, -0.375);
+  EXPECT_EQ(angle(quarter_rotary(), 0, 10, 7).log_gain, 0);
+  rotary.distance = piecewise_linear(8, 8.0, 0.5, {.first = 1, .last = 2});
+  EXPECT_EQ(angle(rotary, 0, 20, 0).log_gain, -10);
+  EXPECT_EQ(angle(rotary, 1, 20, 0).log_gain, -0.25 * (8 + 6));
+  // A frozen pair stays at the distance of its last turn: half a turn is two tokens, or 32.
+  rotary.mask = {.past = Past::kFrozen, .turns = 0.5};
+  EXPECT_EQ(angle(rotary, 0, 20, 0).log_gain, -1);
+  EXPECT_EQ(angle(rotary, 1, 100, 0).log_gain, -8);
+  EXPECT_EQ(angle(rotary, 2, 100, 0).log_gain, -0.125 * (8 + 46));
+}
+
 TEST(PairAngleTest, MaskSeesTheTrueDistance) {
   Rotary rotary = quarter_rotary();
   rotary.distance = piecewise_linear(2, 2.0, 0.0);

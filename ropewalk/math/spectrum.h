@@ -16,6 +16,11 @@ struct Spectrum {
   std::vector<DoubleDouble>
       turns_per_token;  // (n_pairs), inv_freq / 2 pi; 0 for a pair that does not turn
 
+  // What each pair's part of a score is multiplied by at distance d, the one that it turns by:
+  // exp(decay[pair] * d). Natural logarithm per token, finite, <= 0: far keys count less; (n_pairs),
+  // or empty for none. Source: xPos, Sun et al. 2022, arXiv 2212.10554.
+  std::vector<double> decay;
+
   // Which coordinate of a token's position turns each pair; (n_pairs), or empty for 0 throughout.
   // The coordinates of text are all equal, so for text it does not matter.
   std::vector<uint8_t> axis;
@@ -38,6 +43,7 @@ struct Spectrum {
   std::vector<float> divisors;
 
   int64_t n_pairs() const { return static_cast<int64_t>(turns_per_token.size()); }
+  double decay_of(int64_t pair) const { return decay.empty() ? 0 : decay[pair]; }
 
   // Radians per token, each rounded once from the exact value: a view for printing and comparing.
   std::vector<double> inv_freq() const;  // (n_pairs)

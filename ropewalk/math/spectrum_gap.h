@@ -22,7 +22,11 @@ struct SpectrumGap {
   double largest_ratio = 1;
   int64_t worst_pair = 0;
 
-  bool same() const { return first_pair < 0; }
+  // The first pair whose decays differ by more than the tolerance, relative to the steeper one; -1
+  // where none does.
+  int64_t first_decay = -1;
+
+  bool same() const { return first_pair < 0 && first_decay < 0; }
 };
 
 //   tolerance  >= 0, relative

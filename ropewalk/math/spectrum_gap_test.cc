@@ -39,6 +39,20 @@ TEST(SpectrumGap, APairThatStandsStillOrIsNotThereDiffers) {
   EXPECT_EQ(spectrum_gap(turning({0.1, 0.01}), turning({0.1})).first_pair, 1);
 }
 
+TEST(SpectrumGap, ADecayDiffers) {
+  Spectrum fading = turning({0.1, 0.01});
+  fading.decay = {0, -1e-3};
+  const SpectrumGap gap = spectrum_gap(fading, turning({0.1, 0.01}));
+  EXPECT_EQ(gap.first_decay, 1);
+  EXPECT_EQ(gap.first_pair, -1);
+  EXPECT_FALSE(gap.same());
+  Spectrum rounded = fading;
+  rounded.decay[1] *= 1 + 1e-8;
+  EXPECT_TRUE(spectrum_gap(fading, rounded).same());
+  rounded.decay[1] *= 1 + 1e-6;
+  EXPECT_FALSE(spectrum_gap(fading, rounded).same());
+}
+
 // Against the definition, position by position.
 TEST(FirstParting, IsTheSmallestPosition) {
   for (const double bound : {1e-6, 1e-3, 0.5}) {

@@ -90,7 +90,8 @@ class Sequence {
       const CosSin turn = cos_sin_of_turns(between.turns);
       const double q0 = q[layout.first(pair)], q1 = q[layout.second(pair)];
       const double k0 = k[layout.first(pair)], k1 = k[layout.second(pair)];
-      rotated += (q0 * k0 + q1 * k1) * turn.cos + (q0 * k1 - q1 * k0) * turn.sin;
+      const double part = (q0 * k0 + q1 * k1) * turn.cos + (q0 * k1 - q1 * k0) * turn.sin;
+      rotated += part * std::exp(between.log_gain);
     }
     const double passed = std::inner_product(q.begin() + layout.rotary_dim, q.end(),
                                              k.begin() + layout.rotary_dim, 0.0);
@@ -166,7 +167,7 @@ class Setting {
       is_true(sequence.sees(i, i), "a token sees itself");
       for (int64_t pair = 0; pair < rotary_.layout.n_pairs(); ++pair) {
         const PairAngle angle = sequence.angle(pair, i, i);
-        is_true(!angle.silent && angle.turns == 0, "no angle at distance 0");
+        is_true(!angle.silent && angle.turns == 0 && angle.log_gain == 0, "nothing at distance 0");
       }
     }
   }
