@@ -25,7 +25,8 @@ Rotary build(const SchemeParams& p, Rotary declared) {
   return declared;
 }
 
-std::vector<std::string> candidates(int64_t, int64_t) { return {"xpos"}; }
+// Of models that were trained with it.
+std::string example(int64_t) { return "xpos"; }
 
 }  // namespace
 
@@ -46,7 +47,7 @@ SchemeInfo xpos_scheme() {
                       .most = 1e6,
                       .help = "the larger, the less the fast pairs decay"}},
           .build = build,
-          .candidates = candidates};
+          .example = example};
 }
 
 }  // namespace ropewalk

@@ -1,3 +1,5 @@
+#include "ropewalk/math/xpos.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/math/reference.h"
-#include "ropewalk/math/xpos.h"
 #include "ropewalk/testing/small_model.h"
 
 namespace ropewalk {
@@ -27,10 +28,10 @@ TEST(Xpos, DecaysByHand) {
                                                DoubleNear(std::log(9.0 / 14) / 512, 1e-18),
                                                DoubleNear(std::log(23.0 / 28) / 512, 1e-18)));
   // gamma 1: zeta = (pair + 4) / 8.
-  EXPECT_THAT(decay_under("xpos,scale_base=2,gamma=1"),
-              ElementsAre(DoubleNear(std::log(0.5) / 2, 1e-16), DoubleNear(std::log(0.625) / 2, 1e-16),
-                          DoubleNear(std::log(0.75) / 2, 1e-16),
-                          DoubleNear(std::log(0.875) / 2, 1e-16)));
+  EXPECT_THAT(
+      decay_under("xpos,scale_base=2,gamma=1"),
+      ElementsAre(DoubleNear(std::log(0.5) / 2, 1e-16), DoubleNear(std::log(0.625) / 2, 1e-16),
+                  DoubleNear(std::log(0.75) / 2, 1e-16), DoubleNear(std::log(0.875) / 2, 1e-16)));
 }
 
 TEST(Xpos, TurnsAsPlainRope) {
