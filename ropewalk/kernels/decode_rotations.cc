@@ -35,7 +35,7 @@ void negate_sines(RotationTable& table) {
 DecodeRotations::DecodeRotations(Rotary rotary, int64_t capacity, AngleMode mode)
     : rotary_(std::move(rotary)), capacity_(capacity), mode_(mode) {
   planned_ = rotary_.spectrum.length() == SpectrumRule::Length::kFixed &&
-             !rotary_.distance.depends_on_length();
+             !rotary_.distance.depends_on_length() && rotary_.spectrum.at(1).decay.empty();
   if (planned_) plan_all_rows();
 }
 

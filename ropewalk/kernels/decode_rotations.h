@@ -44,7 +44,8 @@ class DecodeRotations {
   DecodeRotations& operator=(const DecodeRotations&) = delete;
 
   // Makes ready for the query of token i, the last of a sequence of i + 1 tokens. Costs one entry
-  // for each pair of each branch; all tables where the spectrum or the map depends on the length.
+  // for each pair of each branch; all tables where the spectrum or the map depends on the length,
+  // or where the spectrum decays.
   //   i  0 <= i < capacity
   void stand_at(int64_t i);
 
@@ -86,7 +87,7 @@ class DecodeRotations {
   int64_t row_ = -1;
   std::vector<DecodeBranch> branches_;
 
-  // Where neither spectrum nor map depends on the length:
+  // Where neither spectrum nor map depends on the length, and nothing decays:
   bool planned_ = false;
   Spectrum spectrum_;
   RotationPlan plan_;

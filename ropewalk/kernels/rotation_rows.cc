@@ -46,6 +46,14 @@ void check_positions(const RowPositions& positions) {
   }
 }
 
+// A decay is a matter of two sides and a centre, which rows do not know.
+void check_no_decay(const Spectrum& spectrum) {
+  if (spectrum.decay.empty()) return;
+  throw Error("decay", "must be none: rows hold turns, which queries and keys share", "some",
+              "Rotations has tables of either side")
+      .of(FaultKind::kConflict);
+}
+
 void check_axes(const Spectrum& spectrum, int64_t n_axes) {
   if (n_axes == 1) return;
   if (spectrum.axis.empty()) {
@@ -155,6 +163,7 @@ void fill_rotation_rows(const Spectrum& spectrum, const RowPositions& positions,
                         TableAmplitude amplitude, int64_t first_row, RotationRows<Element>& table) {
   const int64_t count = positions.count();
   const int64_t n_axes = positions.n_axes();
+  check_no_decay(spectrum);
   check_axes(spectrum, n_axes);
   check_rows(spectrum.n_pairs(), first_row, count, table.n_pairs, table.n_rows);
   const Turns turns(spectrum, n_axes > 1);
@@ -205,6 +214,8 @@ Spectrum re_rotation_spectrum(const Spectrum& from, const Spectrum& to) {
         std::to_string(to.n_pairs()) + " pairs instead of " + std::to_string(from.n_pairs()))
         .of(FaultKind::kConflict);
   }
+  check_no_decay(from);
+  check_no_decay(to);
   Spectrum step;
   step.axis = to.axis;
   step.amplitude = to.amplitude / from.amplitude;

@@ -68,7 +68,7 @@ class RowPositions {
 // Of double: at most 2 ulps while cos or sin is above 2^-10 in size, and 2^-62 below; half an ulp more
 // where an amplitude is in it. Equal positions give equal entries, however the call was cut.
 // Throws Error where a position is out of range, an axis is missing, the amplitude is not finite (or 0
-// and to be undone), or the rows are not the table's.
+// and to be undone), the spectrum decays, or the rows are not the table's.
 template <typename Element>
 void fill_rotation_rows(const Spectrum& spectrum, const RowPositions& positions,
                         TableAmplitude amplitude, int64_t first_row, RotationRows<Element>& table);
@@ -81,7 +81,7 @@ RotationRows<Element> rotation_rows(const Spectrum& spectrum, const RowPositions
 // The spectrum whose rotation takes what was turned by `from` to what `to` would have turned, at equal
 // positions: turns per token and amplitudes go by difference and quotient. For a mere shift of
 // positions no other spectrum is wanted: turn on by the shift.
-// Throws Error where the pairs or axes differ, or from.amplitude is 0.
+// Throws Error where the pairs or axes differ, one of them decays, or from.amplitude is 0.
 Spectrum re_rotation_spectrum(const Spectrum& from, const Spectrum& to);
 
 // The same where the positions differ too: row r turns from from_positions at r under `from` to

@@ -340,6 +340,11 @@ TEST(RotationRows, FaultsAreToldAtTheEdge) {
   mute.amplitude = 0;
   EXPECT_THROW(rotation_rows<float>(mute, RowPositions::range(0, 1), TableAmplitude::kUndone),
                Error);
+  Spectrum fading = spectrum;
+  fading.decay = {-1, -1, -1, -1};
+  EXPECT_THROW(rotation_rows<float>(fading, RowPositions::range(0, 1), TableAmplitude::kLeftOut),
+               Error);
+  EXPECT_THROW(re_rotation_spectrum(spectrum, fading), Error);
   RotationRows<float> table(4, 10);
   EXPECT_THROW(
       fill_rotation_rows(spectrum, RowPositions::range(0, 3), TableAmplitude::kLeftOut, 8, table),

@@ -32,7 +32,7 @@ struct RotationTable {
   const float* sin_of(int64_t pair) const { return sin.data() + pair * stride; }
 };
 
-// Fills rows first_row ... of every pair.
+// Fills rows first_row ... of every pair. A decay is not in them: see Rotations.
 //   positions  rotation positions, (count); |position| <= 2^40
 //   table      has the spectrum's pairs and rows up to first_row + count
 // kExact: |entry - exact| <= 1 float ulp wherever the entry is above 2^-38 in size.
