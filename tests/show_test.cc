@@ -115,7 +115,7 @@ TEST_F(ShowCommand, ADecayIsShown) {
   const std::string text = show(decaying, {"--pairs"}).out;
   EXPECT_THAT(text, AllOf(HasSubstr("distances     decay"), HasSubstr("log/token"),
                           HasSubstr("-0.00244680")));
-  EXPECT_THAT(show(decaying).out, HasSubstr("-0.00244681 to "));
+  EXPECT_THAT(show(decaying).out, HasSubstr("-0.0024468 to -0.000182668"));
   const std::string csv = show(decaying, {"--csv", "--positions", "3"}).out;
   EXPECT_THAT(csv, HasSubstr(",band,decay,position,cos,sin,turns\n"));
   EXPECT_THAT(csv, HasSubstr(",1-10,-0.0024468"));
