@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 
 #include "cli/show_report.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -165,6 +166,37 @@ bool has_decay(const ShowReport& report) {
   return false;
 }
 
+// What text alone rounds or leaves out.
+struct MechanismNumbers {
+  Json operator()(const LearnedTable& table) const {
+    return {{"rows", table.n_rows == 0 ? Json() : Json(table.n_rows)}, {"offset", table.offset}};
+  }
+  Json operator()(const SinusoidalTable& table) const {
+    return {{"dim", table.dim}, {"base", table.base}, {"offset", table.offset}};
+  }
+  Json operator()(const SegmentTable& table) const { return {{"types", table.n_types}}; }
+  Json operator()(const AlibiBias& alibi) const { return {{"slopes", alibi.slopes}}; }
+  Json operator()(const T5Buckets& buckets) const {
+    return {{"buckets", buckets.n_buckets},
+            {"max_distance", buckets.max_distance},
+            {"bidirectional", buckets.bidirectional}};
+  }
+  Json operator()(const DebertaBuckets& buckets) const {
+    return {{"buckets", buckets.n_buckets}, {"max_distance", buckets.max_distance}};
+  }
+  Json operator()(const ClippedDistance& clipped) const { return {{"limit", clipped.limit}}; }
+  Json operator()(const TransformerXlScores& scores) const { return {{"dim", scores.dim}}; }
+  Json operator()(const ConvolutionalEmbedding& convolution) const {
+    return {{"width", convolution.width}};
+  }
+};
+
+Json json_of(const PositionMechanism& mechanism) {
+  Json json = {{"kind", mechanism_name(mechanism)}, {"text", mechanism_text(mechanism)}};
+  json.update(std::visit(MechanismNumbers{}, mechanism));
+  return json;
+}
+
 // A cell, in quotes where it holds a comma.
 std::string cell(const std::string& text) {
   return text.find(',') == std::string::npos ? text : "\"" + text + "\"";
@@ -189,8 +221,7 @@ void print_show_json(const ShowReport& report) {
   for (const ShownGroup& group : report.groups) json["groups"].push_back(json_of(group, report));
   json["mechanisms"] = Json::array();
   for (const PositionMechanism& mechanism : config.mechanisms) {
-    json["mechanisms"].push_back(
-        {{"kind", mechanism_name(mechanism)}, {"text", mechanism_text(mechanism)}});
+    json["mechanisms"].push_back(json_of(mechanism));
   }
   json["engines"] = Json::array();
   for (const EngineView& view : report.engines) json["engines"].push_back(json_of(view));

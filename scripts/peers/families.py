@@ -17,7 +17,7 @@ import numpy as np
 import transformers
 
 from comparison import Comparison, arguments, llama_losses
-from family_models import SMALL, VOCABULARY, Family, LayerRule, gguf, plain_inv_freq
+from family_models import SMALL, VOCABULARY, Family, LayerRule, Positions, gguf, plain_inv_freq
 
 BOUND = 1e-3
 MOVED = 1e-2  # nats, of the token that a rule moves most
@@ -28,14 +28,29 @@ LINEAR = dict(rope_type="linear", rope_theta=BASE, factor=8.0)
 YARN = dict(rope_type="yarn", rope_theta=BASE, factor=8.0, original_max_position_embeddings=ORIGINAL)
 LLAMA3 = dict(rope_type="llama3", rope_theta=BASE, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=ORIGINAL)
+VISION = dict(depth=1, embed_dim=32, hidden_size=64, num_heads=2, intermediate_size=64, out_hidden_size=64,
+              num_position_embeddings=16, deepstack_visual_indexes=[])
 PLAIN = dict(rope_parameters=DEFAULT)
 
 
 # ---- what is left of rules when one of them is taken away
 
+def of_layers(change: typing.Callable) -> typing.Callable:
+    """change(rules of all layers) gives others."""
+    return lambda positions: Positions(change(positions.layers), positions.mechanisms)
+
+
 def each(change: typing.Callable) -> typing.Callable:
     """Of every layer that is rotated."""
-    return lambda rules: [rule if rule.inv_freq is None else change(rule) for rule in rules]
+    return of_layers(lambda rules: [rule if rule.inv_freq is None else change(rule) for rule in rules])
+
+
+def everywhere(**change) -> typing.Callable:
+    return of_layers(lambda rules: [rule.but(**change) for rule in rules])
+
+
+def mechanism(change: typing.Callable) -> typing.Callable:
+    return lambda positions: positions.but(change)
 
 
 def plain(rule: LayerRule, base=None) -> LayerRule:
@@ -50,24 +65,23 @@ def other_order(rule: LayerRule) -> LayerRule:
     return rule.but(order="half" if rule.order == "interleaved" else "interleaved")
 
 
+@of_layers
 def all_rotated(rules: list) -> list:
     one = next(rule for rule in rules if rule.inv_freq is not None)
     return [rule if rule.inv_freq is not None
             else one.but(layer=rule.layer, window=rule.window, temperature=rule.temperature) for rule in rules]
 
 
+@of_layers
 def sliding_as_full(rules: list) -> list:
     full = next(rule for rule in rules if rule.window is None)
     return [rule if rule.window is None else full.but(layer=rule.layer, window=rule.window) for rule in rules]
 
 
+@of_layers
 def full_as_sliding(rules: list) -> list:
     sliding = next(rule for rule in rules if rule.window is not None)
     return [sliding.but(layer=rule.layer, window=None) if rule.window is None else rule for rule in rules]
-
-
-def everywhere(**change) -> typing.Callable:
-    return lambda rules: [rule.but(**change) for rule in rules]
 
 
 without_windows = everywhere(window=None)
@@ -77,6 +91,13 @@ AMPLITUDE, MULTIPLIER = ("amplitude", each(lambda rule: rule.but(amplitude=1.0))
     "logit multiplier", each(lambda rule: rule.but(logit_multiplier=1.0)))
 NOT_ROTATED = ("layers without rotation", all_rotated)
 OWN_SLIDING, OWN_FULL = ("sliding layers' own", sliding_as_full), ("full layers' own", full_as_sliding)
+
+
+FOURTH = "pairs 7 turn with time; llama.cpp turns them by a fourth coordinate that it fills with 0"
+by_fourth = each(lambda rule: rule.but(axis=rule.axis[:7] + ["fourth"]))
+ONE_AXIS = "axes", each(lambda rule: rule.but(axis=["time"] * 8))
+LATER_ROWS = "rows where they are", mechanism(lambda found: {"offset": 1})
+STEEPER = "slopes", mechanism(lambda found: {"slopes": [2 * slope for slope in found["slopes"]]})
 
 
 def base_of(base: float) -> tuple:
@@ -94,6 +115,11 @@ class Case:
     stripped: dict = dataclasses.field(default_factory=dict)
     added: dict = dataclasses.field(default_factory=dict)
     edits: dict = dataclasses.field(default_factory=dict)
+    auto: str = "AutoModelForCausalLM"
+    own_attention: bool = False
+    tokens: int | None = None
+    vision: bool = False  # the configuration is that of the text inside another
+    apart: bool = False  # tokens stand at other positions on each axis
     first: int = 0  # position of the first token
     # Where llama.cpp takes something else than the file says: words of show's finding, and the rules by it.
     finding: tuple | None = None
@@ -165,7 +191,7 @@ def cases() -> list:
         Case("smollm3", "smollm3", dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0]), [NOT_ROTATED, ORDER]),
         Case("exaone4 of 4 layers, llama3: llama.cpp's", "exaone4", dict(**layered, sliding_window_pattern=4, rope_parameters=LLAMA3),
              [SCALING], PLAIN,
-             finding=("lets layers slide in the model of 64 only", lambda rules: all_rotated(without_windows(rules)))),
+             finding=("lets layers slide in the model of 64 only", lambda positions: all_rotated(without_windows(positions)))),
         Case("exaone4 of 64 layers, llama3", "exaone4",
              dict(num_hidden_layers=64, sliding_window=WINDOW, sliding_window_pattern=4, rope_parameters=LLAMA3),
              [NOT_ROTATED, WINDOWS, SCALING], PLAIN),
@@ -190,6 +216,30 @@ def cases() -> list:
              dict(head_dim=16, max_position_embeddings=32768,
                   rope_parameters=dict(rope_type="dynamic", rope_theta=BASE, alpha=1000.0, factor=1.0)),
              [base_of(BASE)], PLAIN),
+        # several axes
+        *[Case(f"{name}, {where}", kind, dict(head_dim=16, rope_parameters={**DEFAULT, "mrope_section": sections}),
+               moves, auto="AutoModelForImageTextToText", vision=True, apart=where != "text", finding=finding)
+          for name, kind, sections, finding in (
+              ("qwen2vl", "qwen2_vl", [2, 3, 3], None),
+              ("qwen3vl, no pair left over", "qwen3_vl", [3, 3, 2], None),
+              ("qwen3vl, a pair left over: llama.cpp's", "qwen3_vl", [4, 2, 2], (FOURTH, by_fourth)))
+          for where, moves in (("text", [ORDER] if finding is None else [ORDER, ONE_AXIS]),
+                               ("positions apart", [ORDER, ONE_AXIS]))],
+        # no rotation
+        Case("gpt2, a table", "gpt2", dict(n_embd=64, n_head=4, n_layer=2, n_inner=256), [LATER_ROWS],
+             added={"n_ctx": 2048}),
+        Case("starcoder, a table", "gpt_bigcode", dict(n_embd=64, n_head=4, n_layer=2, n_inner=256),
+             [LATER_ROWS]),
+        Case("bloom, ALiBi", "bloom", dict(n_head=4, n_layer=2), [STEEPER], own_attention=True),
+        Case("bloom, ALiBi of 6 heads", "bloom", dict(hidden_size=48, n_head=6, n_layer=2), [STEEPER],
+             own_attention=True),
+        Case("mpt, ALiBi up to 8", "mpt", dict(d_model=64, n_heads=4, n_layers=2, expansion_ratio=4), [STEEPER],
+             added={"architectures": ["MPTForCausalLM"]}, own_attention=True),
+        Case("t5, buckets", "t5", dict(d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4, decoder_start_token_id=0,
+                                       relative_attention_num_buckets=32, relative_attention_max_distance=128,
+                                       feed_forward_proj="relu"),
+             [("far buckets", mechanism(lambda found: {"max_distance": 64}))], auto="AutoModelForSeq2SeqLM",
+             own_attention=True, tokens=500),
     ]
 
 
@@ -199,26 +249,50 @@ def farthest(a, b) -> int:
     return max(range(len(a)), key=lambda t: abs(a[t] - b[t]))
 
 
+def axes_of(case: Case, tokens: int) -> dict:
+    """Positions of tokens, by axis; "" of all that are not named."""
+    time = case.first + np.arange(tokens)
+    return {"": time, "time": time, "height": time * 7 % 41, "width": time * 5 % 23} if case.apart else {"": time}
+
+
+def config_of(case: Case):
+    config = {**SMALL, **case.config}
+    if case.vision:
+        config = dict(text_config=config, vision_config=VISION, tie_word_embeddings=False)
+    return transformers.AutoConfig.for_model(case.kind, **config)
+
+
+def expected(case: Case, family: Family) -> Positions:
+    """What show says of the file; where its finding says that llama.cpp takes something else, that."""
+    if case.finding is None:
+        return family.positions
+    text, by_finding = case.finding
+    if not any(text in finding["text"] for finding in family.shown["findings"]):
+        raise SystemExit(f"{case.name}: show does not say: {text}")
+    return by_finding(family.positions)
+
+
 def compare(case: Case, ids: list, threads: int, table: Comparison) -> None:
+    ids = ids[:case.tokens]
+    axes = axes_of(case, len(ids) - 1)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        config = transformers.AutoConfig.for_model(case.kind, **{**SMALL, **case.config})
-        family = Family(folder, config, len(ids), case.stripped, case.added, case.edits)
-        peer = llama_losses(family.path, [ids], "f32", threads, case.first)[0]
-    rules = family.rules
-    if case.finding:
-        text, by_finding = case.finding
-        if not any(text in finding["text"] for finding in family.shown["findings"]):
-            raise SystemExit(f"{case.name}: show does not say: {text}")
-        rules = by_finding(rules)
-    losses = family.losses(ids, case.first, rules)
-    worst = farthest(losses, peer)
-    table.add(f"{case.name}, token {worst + 1} is worst", losses[worst], peer[worst], abs(losses[worst] - peer[worst]),
-              BOUND)
-    for name, without in case.moves:
-        other = family.losses(ids, case.first, without(rules))
-        moved = abs(other[farthest(other, peer)] - peer[farthest(other, peer)])
-        table.add(f"{case.name}, share of the least move without: {name}", moved, MOVED, MOVED / max(moved, 1e-9), 1)
+        family = Family(folder, config_of(case), len(ids), case.stripped, case.added, case.edits, case.auto,
+                        case.own_attention)
+        more = []
+        if case.apart:
+            (folder / "embedded").write_bytes(family.embedded(ids, axes))
+            more = [folder / "embedded"]
+        peer = llama_losses(family.path, [ids], "f32", threads, case.first, *more)[0]
+        positions = expected(case, family)
+        losses = family.losses(ids, axes, positions)
+        worst = farthest(losses, peer)
+        table.add(f"{case.name}, token {worst + 1} is worst", losses[worst], peer[worst],
+                  abs(losses[worst] - peer[worst]), BOUND)
+        for name, without in case.moves:
+            other = family.losses(ids, axes, without(positions))
+            moved = abs(other[farthest(other, peer)] - peer[farthest(other, peer)])
+            table.add(f"{case.name}, share of the least move without: {name}", moved, MOVED, MOVED / max(moved, 1e-9), 1)
 
 
 def main() -> int:

@@ -66,6 +66,18 @@ def spectrum_at(spectra: list, length: int) -> dict:
     return next((spectrum for spectrum in spectra if length <= spectrum["length"]), spectra[-1])
 
 
+@dataclasses.dataclass
+class Positions:
+    """Of a file."""
+
+    layers: list  # of LayerRule
+    mechanisms: list  # beside rotation, as the JSON of `show` has them
+
+    def but(self, change) -> "Positions":
+        """With the numbers of mechanisms that change(mechanism) gives."""
+        return Positions(self.layers, [{**mechanism, **change(mechanism)} for mechanism in self.mechanisms])
+
+
 def layer_rules(shown: dict, length: int) -> list:
     """One rule for each layer; those of no group have none."""
     found = [LayerRule(layer) for layer in range(shown["layers"])]
@@ -100,7 +112,6 @@ class Stand:
 
     rules: list = []
     positions: dict = {}  # (tokens) of each axis; "": of all others
-    slopes: np.ndarray | None = None  # (heads), of ALiBi
 
 
 def temperatures(temperature: dict | None, positions: np.ndarray) -> np.ndarray:
@@ -148,7 +159,7 @@ def seen(tokens: int, rule: LayerRule) -> torch.Tensor:
 
 
 def attention(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, softcap=None, s_aux=None,
-              position_bias=None, **more):
+              **more):
     """With positions by Stand.rules; (batch, heads, tokens, width) each, the result with tokens before heads."""
     rule = Stand.rules[module.layer_idx]
     groups = query.shape[1] // key.shape[1]
@@ -163,9 +174,6 @@ def attention(module, query, key, value, attention_mask=None, scaling=None, drop
     scores = (query * heat[:, None]) @ key.transpose(2, 3) * (scaling * rule.logit_multiplier)
     if softcap is not None:
         scores = torch.tanh(scores / softcap) * softcap
-    if Stand.slopes is not None:
-        distance = torch.arange(tokens)[:, None] - torch.arange(tokens)[None, :]
-        scores = scores - torch.tensor(Stand.slopes, dtype=torch.float32)[:, None, None] * distance
     scores = scores.masked_fill(~seen(tokens, rule), -math.inf)
     if s_aux is not None:
         scores = torch.cat([scores, s_aux.reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)], dim=-1)
@@ -184,6 +192,57 @@ def without_rotation(model) -> None:
         if name.startswith("apply_") and ("rotary" in name or "rope" in name):
             takes_one = len([p for p in inspect.signature(function).parameters if p in ("q", "k", "xq", "xk")]) < 2
             setattr(place, name, (lambda x, *_, **__: x) if takes_one else (lambda q, k, *_, **__: (q, k)))
+
+
+# ---- positions beside rotation, in place of a model's own
+
+def set_table(model, mechanism: dict, path: pathlib.Path) -> None:
+    """The rows of the file at the positions that it says."""
+    rows = next(torch.tensor(t.data) for t in gguf.GGUFReader(path).tensors if t.name == "position_embd.weight")
+    table = next(m for name, m in model.named_modules() if name.endswith("wpe"))
+    with torch.no_grad():
+        table.weight.copy_(torch.roll(rows, -mechanism["offset"], 0))
+
+
+def set_slopes(model, mechanism: dict, path: pathlib.Path) -> None:
+    slopes = torch.tensor(mechanism["slopes"], dtype=torch.float32)
+    place = importlib.import_module(type(model).__module__)
+    place._get_alibi_slopes = lambda heads, device: slopes  # BLOOM
+    for module in model.modules():  # MPT
+        if hasattr(module, "build_mpt_alibi_tensor"):
+            module.build_mpt_alibi_tensor = lambda heads, n, **more: slopes[:, None, None] * torch.arange(1 - n, 1)
+
+
+def buckets_of(mechanism: dict, distance: torch.Tensor) -> torch.Tensor:
+    """T5's, of key position less query position."""
+    buckets, base = mechanism["buckets"], 0
+    if mechanism["bidirectional"]:
+        buckets //= 2
+        base = (distance > 0) * buckets
+        distance = distance.abs()
+    else:
+        distance = (-distance).clamp(min=0)
+    exact = buckets // 2
+    share = torch.log(distance.clamp(min=1).double() / exact) / math.log(mechanism["max_distance"] / exact)
+    far = (exact + (share * (buckets - exact)).floor().long()).clamp(max=buckets - 1)
+    return base + torch.where(distance < exact, distance, far)
+
+
+def set_buckets(model, mechanism: dict, path: pathlib.Path) -> None:
+    for module in model.modules():
+        if hasattr(module, "compute_bias") and module.has_relative_attention_bias:
+            if module.is_decoder == mechanism["bidirectional"]:
+                continue
+
+            def bias(queries, keys, *_, module=module, **__):
+                distance = torch.arange(keys)[None, :] - torch.arange(queries)[:, None]
+                values = module.relative_attention_bias(buckets_of(mechanism, distance))
+                return values.permute(2, 0, 1)[None]
+
+            module.compute_bias = bias
+
+
+SET = {"learned": set_table, "alibi": set_slopes, "t5_buckets": set_buckets}
 
 
 # ---- models
@@ -206,11 +265,11 @@ def named(name: str, *words) -> bool:
 
 def size_of(name: str, gelu: bool) -> float:
     """Of a matrix whose products have a variance of its square."""
-    if named(name, "q_", "k_", "qkv", "query", "Wqkv", "c_attn"):
+    if named(name, "q_", "k_", "qkv", "query", "Wqkv", "c_attn", "EncDecAttention.q", "SelfAttention.q", "SelfAttention.k"):
         return 1.3
     if named(name, "o_proj", "lm_head", "embed_out"):
         return 2
-    return QUIET if gelu and named(name, "down_proj", "fc2", "4h_to_h", "mlp.c_proj", "ffn.down") else 1
+    return QUIET if gelu and named(name, "down_proj", "fc2", "4h_to_h", "mlp.c_proj", "ffn.down_proj") else 1
 
 
 def made(config, auto, seed=1):
@@ -218,7 +277,8 @@ def made(config, auto, seed=1):
     torch.manual_seed(seed)
     model = auto.from_config(config, attn_implementation="eager").float().eval()
     text = text_of(config)
-    gelu = "gelu" in str([getattr(text, key, "") for key in ("hidden_act", "hidden_activation", "activation_function")])
+    keys = ("hidden_act", "hidden_activation", "activation_function")
+    gelu = text.model_type in ("bloom", "mpt") or "gelu" in str([getattr(text, key, "") for key in keys])
     tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -293,9 +353,12 @@ def row_order(model, path: pathlib.Path, head_dim: int) -> np.ndarray | None:
 
 
 def losses(model, ids: list) -> list:
-    """(len(ids) - 1), -ln p(ids[t + 1])."""
+    """(len(ids) - 1), -ln p(ids[t + 1]); of an encoder with a decoder, after the same ids."""
+    inputs = dict(input_ids=torch.tensor([ids[:-1]]))
+    if model.config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = inputs["input_ids"]
     with torch.inference_mode():
-        logits = model(input_ids=torch.tensor([ids[:-1]]), use_cache=False).logits[0].double()
+        logits = model(**inputs, use_cache=False).logits[0].double()
     return (-torch.log_softmax(logits, dim=-1)[torch.arange(len(ids) - 1), ids[1:]]).tolist()
 
 
@@ -304,11 +367,14 @@ class Family:
 
     length    tokens that will be scored
     stripped  of the configuration: what turns off positions of the model's own code
+    auto      transformers' automatic class that makes the model
+    own_attention  it keeps the model's own attention, whose positions are a mechanism beside rotation
     """
 
     def __init__(self, folder: pathlib.Path, config, length: int, stripped: dict, added: dict, edits: dict,
-                 auto=transformers.AutoModelForCausalLM):
-        model = made(config, auto)
+                 auto: str, own_attention: bool):
+        self.auto = getattr(transformers, auto)
+        model = made(config, self.auto)
         saved = folder / "model"
         model.save_pretrained(saved)
         words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
@@ -316,21 +382,30 @@ class Family:
         self.path = folder / "rule.gguf"
         converted(saved, self.path, added, edits)
         self.shown = ours("show", self.path)
-        self.rules = layer_rules(self.shown, length)
-        head_dim = next((r.passed_before + r.head_dim for r in self.rules if r.head_dim), 0)
+        self.positions = Positions(layer_rules(self.shown, length), self.shown["mechanisms"])
+        head_dim = next((rule.passed_before + rule.head_dim for rule in self.positions.layers if rule.head_dim), 0)
         rows = row_order(model, self.path, head_dim) if head_dim else None
-        for rule in self.rules:
+        for rule in self.positions.layers:
             rule.rows = rows
 
         bare = copy.deepcopy(config)
         for key, value in stripped.items():
             setattr(text_of(bare), key, value)
-        self.model = auto.from_config(bare, attn_implementation=NAME).float().eval()
+        implementation = "eager" if own_attention else NAME
+        self.model = self.auto.from_config(bare, attn_implementation=implementation).float().eval()
         self.model.load_state_dict(model.state_dict())
         without_rotation(self.model)
 
-    def losses(self, ids: list, first=0, rules: list | None = None) -> list:
-        """By what was read from the file, or by other rules; `first` is the position of the first token."""
-        Stand.rules = rules or self.rules
-        Stand.positions = {"": first + np.arange(len(ids) - 1)}
+    def embedded(self, ids: list, positions: dict) -> bytes:
+        """What llama_scorer reads in place of ids: positions on four axes, the last of them 0, and embeddings."""
+        axes = np.stack([positions[axis] for axis in ("time", "height", "width")] + [np.zeros(len(ids) - 1)])
+        rows = self.model.get_input_embeddings().weight[ids[:-1]].detach().numpy()
+        return axes.astype("<i4").tobytes() + rows.astype("<f4").tobytes()
+
+    def losses(self, ids: list, axes: dict, positions: Positions) -> list:
+        """axes: the position of each token on each axis, "" on all that are not named."""
+        Stand.rules = positions.layers
+        Stand.positions = {"fourth": np.zeros(len(ids) - 1), **axes}
+        for mechanism in positions.mechanisms:
+            SET[mechanism["kind"]](self.model, mechanism, self.path)
         return losses(self.model, ids)
