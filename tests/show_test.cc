@@ -194,6 +194,15 @@ TEST_F(ShowCommand, EnginesAreToldApart) {
   EXPECT_EQ(show_json(llama_)["engines"].size(), 0u);
 }
 
+TEST_F(ShowCommand, MechanismsHaveTheirNumbers) {
+  const Json bloom = {{"model_type", "bloom"}, {"hidden_size", 48}, {"n_head", 6}, {"n_layer", 2}};
+  const Json alibi = show_json(config("bloom", bloom))["mechanisms"][0];
+  EXPECT_EQ(alibi["kind"], "alibi");
+  ASSERT_EQ(alibi["slopes"].size(), 6u);  // those of 4 heads, then every other one of 8
+  EXPECT_DOUBLE_EQ(alibi["slopes"][0].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(alibi["slopes"][5].get<double>(), 0.125);
+}
+
 TEST_F(ShowCommand, ReadsAHeaderAlone) {
   const std::string header = file("header.gguf", read_file(tiny_).substr(0, 40000));
   EXPECT_EQ(show_json(header)["groups"], show_json(tiny_)["groups"]);

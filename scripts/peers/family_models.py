@@ -265,7 +265,7 @@ def named(name: str, *words) -> bool:
 
 def size_of(name: str, gelu: bool) -> float:
     """Of a matrix whose products have a variance of its square."""
-    if named(name, "q_", "k_", "qkv", "query", "Wqkv", "c_attn", "EncDecAttention.q", "SelfAttention.q", "SelfAttention.k"):
+    if named(name, "q_", "k_", "qkv", "query", "Wqkv", "c_attn", "Attention.q", "Attention.k"):
         return 1.3
     if named(name, "o_proj", "lm_head", "embed_out"):
         return 2
