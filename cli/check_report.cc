@@ -84,6 +84,7 @@ class Checker {
 
   void check_json();
   void check_gguf();
+  void note_trailing(const GgufFile& file);
   void refuse_cut(const GgufFile& file);
   void take(AllFaults found);
   void check_tensors();
@@ -113,8 +114,9 @@ void Checker::check_json() {
   }
   const bool given_alone = is_json_path(options_.model.path);
   const std::filesystem::path folder = std::filesystem::path(report_.path).parent_path();
-  const bool has_weights = std::filesystem::exists(folder / "model.safetensors") ||
-                           std::filesystem::exists(folder / "model.safetensors.index.json");
+  std::error_code failed;
+  const bool has_weights = std::filesystem::exists(folder / "model.safetensors", failed) ||
+                           std::filesystem::exists(folder / "model.safetensors.index.json", failed);
   if (given_alone || !has_weights) {
     report_.tensors.not_read = given_alone ? "a config.json was given, not its directory"
                                            : "no model.safetensors beside config.json";
@@ -143,6 +145,7 @@ void Checker::check_gguf() {
                          (error.value().empty() ? "" : ", got " + error.value());
     }
   }
+  note_trailing(*file);
   if (file->tensors().empty()) {
     report_.tensors.not_read = "the file holds metadata only";
   } else if (!file->has_data()) {
@@ -152,6 +155,26 @@ void Checker::check_gguf() {
   } else {
     tensors_ = std::move(file);
   }
+}
+
+// Bytes that no tensor has and no alignment asks for.
+void Checker::note_trailing(const GgufFile& file) {
+  uint64_t end = file.data_offset();
+  for (const TensorInfo& info : file.tensors()) {
+    if (info.type == TensorType::kUnknown) return;  // of no known size
+    end = std::max(end, info.offset + info.bytes);
+  }
+  const uint64_t padding = (file.alignment() - end % file.alignment()) % file.alignment();
+  if (file.bytes().size() <= end + padding) return;
+  report_.warnings.push_back(
+      {.severity = Finding::Severity::kWarning,
+       .kind = FaultKind::kWrongLength,
+       .key = "",
+       .text =
+           fmt::format("{} bytes follow the last tensor, which ends at byte {}: no reader looks "
+                       "at them; the file may have been joined with another one, or written "
+                       "over a longer one",
+                       file.bytes().size() - end - padding, end)});
 }
 
 // Some tensors are there, so the others were meant to be.

@@ -53,7 +53,8 @@ DeclaredFile open_gguf(const std::string& path, const std::vector<std::string>& 
 
 std::string model_path(const std::string& path) {
   const std::filesystem::path name(path);
-  return std::filesystem::is_directory(name) ? (name / "config.json").string() : path;
+  std::error_code failed;
+  return std::filesystem::is_directory(name, failed) ? (name / "config.json").string() : path;
 }
 
 void add_tokenizer_length(const std::string& path, ModelConfig& config) {

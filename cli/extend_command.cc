@@ -39,6 +39,7 @@ struct Options {
   std::string study;
   std::string output;
   std::string engine;  // empty: the one that reads the model's format
+  bool force = false;
   bool json = false;
 };
 
@@ -46,7 +47,8 @@ struct Options {
 std::string default_study(const StudyIdentity& identity) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const std::filesystem::path base = cache != nullptr && *cache != '\0'
+  // The XDG specification has relative paths ignored.
+  const std::filesystem::path base = cache != nullptr && std::filesystem::path(cache).is_absolute()
                                          ? std::filesystem::path(cache)
                                      : home != nullptr ? std::filesystem::path(home) / ".cache"
                                                        : std::filesystem::temp_directory_path();
@@ -126,7 +128,8 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
 
 // The engine to judge for, and the refusal of what could not be written, before anything long is run.
 TargetEngine choose_engine(const Options& options) {
-  const bool directory = std::filesystem::is_directory(options.model.path);
+  std::error_code failed;
+  const bool directory = std::filesystem::is_directory(options.model.path, failed);
   if (options.engine.empty())
     return directory ? TargetEngine::kTransformers : TargetEngine::kLlamaCpp;
   const TargetEngine engine = parse_target_engine(options.engine);
@@ -152,7 +155,8 @@ void check_files(const Options& options) {
       throw Error("-o", "must be a file of its own, not one that is read", options.output);
     }
   }
-  check_output(options.model.path, options.output);
+  check_output(options.model.path, options.output,
+               options.force ? Replace::kModels : Replace::kOwn);
 }
 
 void check_lengths(const Options& options, int64_t trained, const StudyText& text) {
@@ -187,14 +191,20 @@ void write_winner(const Options& options, const ExtendReport& report,
                          .scheme = scheme,
                          .engine = report.engine,
                          .target_length = options.target,
-                         .output = options.output});
+                         .output = options.output,
+                         .force = options.force});
 }
 
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const TargetEngine engine = choose_engine(options);
   check_files(options);
+  for (const std::string& scheme : options.schemes) parse_scheme(scheme);
   const Model model = options.model.load();
+  // Nothing that cannot be run may stop a study that others have run in for hours.
+  for (const std::string& scheme : options.schemes) {
+    make_positions(model.config(), {{.scheme = scheme}});
+  }
   const int64_t trained = trained_length(model.config());
   const StudyText text = read_study_text(options.text, model, options.target);
   check_lengths(options, trained, text);
@@ -271,6 +281,8 @@ void add_extend_command(CLI::App& app) {
                    "Write the best portable setting into a new model file")
       ->check(CLI::Validator(
           [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
+  command->add_flag("--force", options->force,
+                    "Replace any model that -o names; else only one written from MODEL before");
   command->add_flag("--json", options->json,
                     "One JSON object; all that may differ between equal runs stands under \"run\"");
   command->callback([options] { run(*options); });

@@ -74,7 +74,7 @@ void run(const Options& options) {
 
   const int64_t trained = trained_length(model.config());
   fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(),
-             losses.size(), options.scheme.scheme, trained);
+             losses.size(), options.scheme.text(), trained);
   if (options.ids.empty())
     fmt::print("BOS: {}\n", model.tokenizer().adds_bos() ? "one, before the text" : "none");
   print_table(losses, trained);

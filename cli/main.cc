@@ -1,9 +1,15 @@
 // ropewalk: the command. Each subcommand lives in a file of its own.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "cli/check_command.h"
 #include "cli/compare_command.h"
@@ -38,9 +44,28 @@ int flush_output() {
   return 0;
 }
 
+// OpenMP's threads spin while they wait, which on a machine with other work makes a token cost a
+// hundred times its price. How they wait is read when the library is loaded, before main(): so the
+// program starts once more, unless the user has said how.
+void wait_without_spinning(char** arguments) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
+  execv(self.c_str(), arguments);  // returns only where it fails: then they spin
+}
+
+// Of a help text: it may not have come through.
+int help_status(int status) {
+  if (status != 0 || (std::cout.flush() && std::fflush(stdout) == 0)) return status;
+  std::fprintf(stderr, "ropewalk: standard output: cannot be written\n");
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  wait_without_spinning(argv);
   CLI::App app("Position encodings of Transformers: made, checked and stretched.", "ropewalk");
   app.require_subcommand(1);
   app.set_version_flag("--version", ROPEWALK_VERSION);
@@ -62,7 +87,7 @@ int main(int argc, char** argv) {
     }
     return flush_output();
   } catch (const CLI::ParseError& error) {
-    return refuse_usage(app, error);
+    return help_status(refuse_usage(app, error));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "ropewalk: not enough memory for this\n");
     return 1;

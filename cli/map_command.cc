@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,10 +61,35 @@ std::vector<int64_t> round_distances(int64_t n) {
   return distances;
 }
 
-void print_json(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
+// Whether a text of this length fits into the distances that training showed.
+struct Reach {
+  DoubleDouble farthest;
+  int64_t longest = 0;  // tokens for which all distances are below the trained length, up to n
+};
+
+// Nothing where that is not looked at.
+std::optional<Reach> reach_of(const Options& options, const Rotary& rotary) {
+  const int64_t most = int64_t{1} << (rotary.distance.is_curve() ? 16 : 20);  // tokens looked at
+  if (options.n > most || rotary.visibility.window < options.n) return std::nullopt;
+  const DoubleDouble trained(rotary.source.trained_length);
+  Reach reach{.farthest = farthest_distance(rotary.distance, options.n), .longest = options.n};
+  if (reach.farthest >= trained) {
+    reach.longest = longest_within(rotary.distance, trained, options.n);
+  }
+  return reach;
+}
+
+void print_json(const Options& options, const Rotary& rotary, const Spectrum& spectrum,
+                const std::optional<Reach>& reach) {
   nlohmann::ordered_json out;
   out["scheme"] = parse_scheme(options.scheme).text();
   out["query"] = options.n - 1;
+  out["farthest"] = nullptr;
+  out["longest_within_trained"] = nullptr;
+  if (reach) {
+    out["farthest"] = static_cast<double>(reach->farthest);
+    out["longest_within_trained"] = reach->longest;
+  }
   for (const char* key : {"distance", "effective", "seen", "heard_pairs"})
     out[key] = nlohmann::ordered_json::array();
   for (int64_t d = 0; d < options.n; ++d) {
@@ -77,24 +103,19 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
   fmt::print("{}\n", out.dump());
 }
 
-// Whether a text of this length fits into the distances that training showed.
-void print_reach(const Options& options, const Rotary& rotary) {
-  const int64_t most = int64_t{1} << (rotary.distance.is_curve() ? 16 : 20);  // tokens looked at
-  if (options.n > most || rotary.visibility.window < options.n) return;
-  const DoubleDouble farthest = farthest_distance(rotary.distance, options.n);
+void print_reach(const Options& options, const Rotary& rotary, const Reach& reach) {
   const PairRange& pairs = rotary.distance.pairs();
   const bool moves_all = pairs.first == 0 && pairs.last >= rotary.layout.n_pairs() - 1;
   fmt::print("farthest distance among {} tokens{}: {:.10g}", options.n,
-             moves_all ? "" : ", of those pairs", static_cast<double>(farthest));
-  const int64_t trained = rotary.source.trained_length;
-  if (farthest >= DoubleDouble(trained)) {
-    fmt::print("; below the trained length for up to {} tokens",
-               longest_within(rotary.distance, DoubleDouble(trained), options.n));
+             moves_all ? "" : ", of those pairs", static_cast<double>(reach.farthest));
+  if (reach.longest < options.n) {
+    fmt::print("; below the trained length for up to {} tokens", reach.longest);
   }
   fmt::print("\n");
 }
 
-void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum) {
+void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum,
+                 const std::optional<Reach>& reach) {
   const PairRange& pairs = rotary.distance.pairs();
   fmt::print("scheme {}; what query {} of {} tokens sees; {} pairs, base {}, trained length {}\n",
              parse_scheme(options.scheme).text(), options.n - 1, options.n, spectrum.n_pairs(),
@@ -103,7 +124,7 @@ void print_table(const Options& options, const Rotary& rotary, const Spectrum& s
     fmt::print("the map moves pairs {} to {}; the others see the true distance\n", pairs.first,
                std::min(pairs.last, spectrum.n_pairs() - 1));
   }
-  print_reach(options, rotary);
+  if (reach) print_reach(options, rotary, *reach);
   fmt::print("{:>12}  {:>14}  {:>12}\n", "distance", "effective", "heard pairs");
   for (const int64_t d : round_distances(options.n)) {
     const Row row = look(rotary, spectrum, options.n, d);
@@ -134,8 +155,17 @@ void run(const Options& options) {
                     " with --json, which prints every distance",
                 std::to_string(options.n));
   }
-  if (options.json) return print_json(options, rotary, spectrum);
-  print_table(options, rotary, spectrum);
+  const std::optional<Reach> reach = reach_of(options, rotary);
+  options.json ? print_json(options, rotary, spectrum, reach)
+               : print_table(options, rotary, spectrum, reach);
+  if (options.trained == 0 || !reach || reach->longest == options.n) return;
+  throw Error("--n",
+              fmt::format("must be at most {}, the longest text whose distances all stay below the "
+                          "trained length of {}",
+                          reach->longest, options.trained),
+              std::to_string(options.n),
+              "a larger group, divisor or factor reaches farther; without --trained-length nothing "
+              "is refused");
 }
 
 }  // namespace
@@ -153,7 +183,8 @@ void add_map_command(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--trained-length", options->trained,
-                   "L, which some schemes refer to; n where not given")
+                   "L, which some schemes refer to; n where not given. Where it is, a text with "
+                   "distances of L or more is an error, told after the table")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command->add_option("--base", options->base, "Base of the spectrum (rope_theta)")
       ->check(CLI::Range(1e-3, 1e18))

@@ -71,6 +71,12 @@ Positions SchemeOptions::positions(const ModelConfig& config) const {
                         angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact);
 }
 
+std::string SchemeOptions::text() const {
+  std::string all = scheme;
+  for (const std::string& change : layer_schemes) all += ", layers " + change;
+  return all;
+}
+
 std::string read_text(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream stream(path, std::ios::binary);

@@ -28,6 +28,8 @@ struct SchemeOptions {
 
   void add_to(CLI::App& command);
   Positions positions(const ModelConfig& config) const;
+  // "declared, layers 0:1=cap,window=9": what one line can say of it.
+  std::string text() const;
 };
 
 // The whole file, bytes as they are. "-" is standard input. Throws Error.

@@ -56,6 +56,8 @@ TEST(SchemeOptions, LayerSchemesLieOnTheScheme) {
   const SchemeOptions options{.scheme = "linear,factor=2",
                               .layer_schemes = {"1:2=cap,window=9", "2:2=cap,window=7"},
                               .angles = "float32"};
+  EXPECT_EQ(options.text(), "linear,factor=2, layers 1:2=cap,window=9, layers 2:2=cap,window=7");
+  EXPECT_EQ(SchemeOptions().text(), "declared");
   const Positions positions = options.positions(three_layers());
   EXPECT_EQ(positions.angles, AngleMode::kFloat32);
   EXPECT_EQ(far_distance(positions, 0), 1000);

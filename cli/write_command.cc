@@ -22,12 +22,14 @@ struct Options {
   std::string type = "same";
   std::string output;
   int64_t target_length = 0;
+  bool force = false;
   bool undo = false;
   bool json = false;
 };
 
 bool is_hugging_face(const std::string& model) {
-  return std::filesystem::is_directory(model) ||
+  std::error_code failed;
+  return std::filesystem::is_directory(model, failed) ||
          std::filesystem::path(model).extension() == ".json";
 }
 
@@ -36,6 +38,7 @@ WriteRequest request_of(const Options& options) {
                        .scheme = options.scheme,
                        .target_length = options.target_length,
                        .output = options.output,
+                       .force = options.force,
                        .undo = options.undo};
   if (!options.engine.empty()) {
     request.engine = parse_target_engine(options.engine);
@@ -143,6 +146,8 @@ void add_write_command(CLI::App& app) {
                           ->capture_default_str();
   command->add_option("-o,--output", options->output, "The file to write, never the model itself")
       ->required();
+  command->add_flag("--force", options->force,
+                    "Replace any model that OUT names; else only one written from MODEL before");
   command->add_flag("--undo", options->undo, "Restore what the last write replaced")
       ->excludes(scheme)
       ->excludes(length)

@@ -73,6 +73,16 @@ TEST_F(CheckCommand, StrictRefusesWhatIsAssumed) {
   EXPECT_THAT(run({"check", model, "--strict"}).out, HasSubstr("refused, as --strict says"));
 }
 
+TEST_F(CheckCommand, BytesBehindTheTensorsAreTold) {
+  const std::string whole = read_file(fixture("tiny_llama.gguf"));
+  const std::string model = file("longer.gguf", whole + std::string(500, 'x'));
+  const Json json = run_json({"check", model});
+  ASSERT_EQ(json["warnings"].size(), 1u) << json;
+  EXPECT_THAT(json["warnings"][0]["text"].get<std::string>(),
+              HasSubstr("500 bytes follow the last tensor"));
+  EXPECT_EQ(run({"check", model, "--strict"}).status, 1);
+}
+
 TEST_F(CheckCommand, TensorsThatAreNotDecodedAreNotCalledFinite) {
   const GgufFile tiny = GgufFile::open(fixture("tiny_llama.gguf"));
   std::string bytes = read_file(fixture("tiny_llama.gguf"));

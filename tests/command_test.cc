@@ -284,11 +284,84 @@ TEST_F(Command, MapSaysHowLongATextFits) {
   const std::string grouped = "self_extend,window=1024,group=4";
   EXPECT_THAT(reach(grouped, "13312"), HasSubstr("farthest distance among 13312 tokens: 4095\n"));
   EXPECT_THAT(reach(grouped, "13313"), HasSubstr("for up to 13312 tokens"));
+  EXPECT_THAT(json_of({"map", grouped, "--n", "8192", "--json"})["farthest"], 2815.0);
   EXPECT_THAT(reach("dca", "100000"), HasSubstr("farthest distance among 100000 tokens: 4095\n"));
   EXPECT_THAT(reach("jet_long,window=256", "30000"), HasSubstr("tokens: 3749\n"));
 }
 
+TEST_F(Command, HelpThatDoesNotComeThroughIsAFailure) {
+  for (const char* const words : {"--help", "show --help", "--version"}) {
+    const int full = std::system((quoted(kProgram) + " " + words + " >/dev/full 2>&1").c_str());
+    EXPECT_NE(full, 0) << words;
+    const int whole = std::system((quoted(kProgram) + " " + words + " >/dev/null").c_str());
+    EXPECT_EQ(whole, 0) << words;
+  }
+}
+
+// On a busy machine spinning makes generation a hundred times slower.
+TEST_F(Command, WaitingThreadsDoNotSpinUnlessTold) {
+  const auto shown = [&](const std::string& environment) {
+    const std::string out = file("environment", "");
+    const std::string line = environment + " OMP_DISPLAY_ENV=verbose " + quoted(kProgram) +
+                             " --version >/dev/null 2>" + quoted(out);
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    return read_file(out);
+  };
+  const std::string still = "GOMP_SPINCOUNT = '0'";
+  const std::string by_itself = shown("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT");
+  if (by_itself.find("GOMP_SPINCOUNT") == std::string::npos) GTEST_SKIP() << "another OpenMP";
+  EXPECT_THAT(by_itself, HasSubstr(still));
+  EXPECT_THAT(shown("env OMP_WAIT_POLICY=active"), testing::Not(HasSubstr(still)));
+}
+
+TEST_F(Command, WhatIsWrongIsSaidInOurWords) {
+  const std::string loop = file("loop.gguf", "");
+  std::filesystem::remove(loop);
+  std::filesystem::create_symlink("loop.gguf", loop);
+  for (const char* const command : {"show", "generate"}) {
+    std::vector<std::string> words = {command, loop};
+    if (std::string(command) == "generate") words.insert(words.end(), {"-p", "x"});
+    EXPECT_THAT(complaint(words), HasSubstr(loop + ": must be readable")) << command;
+  }
+  EXPECT_THAT(complaint({"show", file("big.json", "{\"rope_theta\": 1e999}")}),
+              AllOf(HasSubstr("got 1e999"), testing::Not(HasSubstr("json.exception"))));
+}
+
+TEST_F(Command, LossesSayTheSchemesOfLayers) {
+  const std::string ids = file("few.json", "[1, 5, 6]");
+  EXPECT_THAT(run({"losses", tiny_, "--ids", ids, "--layer-scheme", "0:0=cap,window=9"}).out,
+              HasSubstr("scheme declared, layers 0:0=cap,window=9;"));
+}
+
+TEST_F(Command, ExtendLooksAtSchemesFirst) {
+  const std::string study = file("study.db", "");
+  std::filesystem::remove(study);
+  for (const std::string scheme : {"yarn,factr=3", "proportional,rotating=4000"}) {
+    complaint({"extend", tiny_, "--to", "512", "--ids", file("i.json", "[1, 2]"), "--study", study,
+               "--scheme", scheme});
+    EXPECT_FALSE(std::filesystem::exists(study)) << scheme;
+  }
+}
+
+TEST_F(Command, MapRefusesATextBeyondItsReach) {
+  const auto refused = [this](const std::string& scheme, const std::string& trained,
+                              const std::string& tokens) {
+    return run({"map", scheme, "--n", tokens, "--trained-length", trained});
+  };
+  const std::string grouped = "self_extend,window=1024,group=4";
+  EXPECT_EQ(refused(grouped, "4096", "13312").status, 0);
+  const RunResult beyond = refused(grouped, "4096", "13313");
+  EXPECT_EQ(beyond.status, 1);
+  EXPECT_THAT(beyond.err, AllOf(HasSubstr("--n: must be at most 13312"), HasSubstr("got 13313")));
+  EXPECT_EQ(refused("self_extend,window=1024,group=2", "2048", "3072").status, 0);
+  EXPECT_EQ(refused("self_extend,window=1024,group=2", "2048", "3073").status, 1);
+  EXPECT_EQ(run({"map", grouped, "--n", "13313"}).status, 0);
+}
+
 TEST_F(Command, MapSaysWhatIsWrong) {
+  EXPECT_THAT(
+      complaint({"map", "string", "--n", "5"}),
+      HasSubstr("shift of 1, a third of the trained length, got 128, which is its default"));
   EXPECT_THAT(complaint({"map"}), HasSubstr("SCHEME"));
   EXPECT_THAT(complaint({"map", "cap,window=-1"}), HasSubstr("window"));
   EXPECT_THAT(complaint({"map", "cap,window=5+leaky,window=5,divisor=2"}), HasSubstr("leaky"));

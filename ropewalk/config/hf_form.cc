@@ -127,8 +127,16 @@ void Planner::say() {
   if (name() == "dynamic_ntk") return say_dynamic();
   if (name() == "longrope") return say_longrope();
   if (rule_.length() != SpectrumRule::Length::kFixed) {
-    throw Error(place(part()),
-                "must be what some engine computes: " + to_string(engine_) + " has no such rule");
+    throw Error(
+        place(part()),
+        "must be what some engine computes: " + to_string(engine_) +
+            " has no rule for it that depends on the length",
+        {},
+        declared_.architecture == "qwen"
+            ? "Qwen-1's own code reads use_dynamic_ntk: --scheme declared leaves it as it is; "
+              "ntk,factor=F is the nearest fixed rule"
+            : "ntk,factor=F or yarn,factor=F are the nearest fixed rules; Ropewalk's own "
+              "engine runs it");
   }
   const Spectrum wanted = rule_.at(1);
   if (!wanted.decay.empty()) {
@@ -206,7 +214,7 @@ void Planner::say_dynamic() {
   if (part().params.integer("block") != kUnbounded) {
     throw Error(place(part()),
                 "must read block=all: transformers goes by the length of the whole call",
-                std::to_string(part().params.integer("block")));
+                std::to_string(part().params.integer("block")), "write dynamic_ntk,block=all");
   }
   start_block("dynamic");
   form_.block["factor"] = given("factor");

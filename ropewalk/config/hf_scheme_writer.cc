@@ -63,6 +63,43 @@ void write_text(const std::string& path, const std::string& text) {
   file.commit();
 }
 
+// What a write sets and takes away, so that its undo can tell what was changed after it.
+Json record_of(const WriteReport& report, const std::string& text, const Json& after) {
+  Json record = {{"sha256", report.original},
+                 {"text", text},
+                 {"set", Json::object()},
+                 {"removed", Json::array()}};
+  for (const KeyChange& change : report.keys) {
+    if (after.contains(change.key)) {
+      record["set"][change.key] = after[change.key];
+    } else {
+      record["removed"].push_back(change.key);
+    }
+  }
+  return record;
+}
+
+// Throws Error where the document is not what the write made of the old one. Records of before did
+// not say.
+void refuse_edited(const std::string& path, const Json& document, Json old) {
+  const Json& record = document[kUndoKey];
+  if (!record.contains("set") || !record.contains("removed")) return;
+  old.erase(kUndoKey);
+  for (const auto& [key, value] : record["set"].items()) old[key] = value;
+  for (const Json& key : record["removed"]) {
+    if (key.is_string()) old.erase(key.get<std::string>());
+  }
+  std::string since;
+  for (const KeyChange& change : changes(old, document)) {
+    const auto or_absent = [](const std::string& text) { return text.empty() ? "absent" : text; };
+    since += (since.empty() ? "" : "; ") + change.key + " was " + or_absent(change.before) +
+             " when written, is " + or_absent(change.after);
+  }
+  if (since.empty()) return;
+  throw Error(path, "must be as it was written to be undone", since,
+              "set that back, undo, and change the result");
+}
+
 // The old text, as the record holds it.
 std::string undone(const std::string& path, const Json& document, std::string& sha256) {
   const std::string place = path + ": " + kUndoKey;
@@ -81,6 +118,7 @@ std::string undone(const std::string& path, const Json& document, std::string& s
   if (hash_of(text) != sha256) {
     throw Error(place + ".text", "must have the SHA-256 " + sha256, hash_of(text));
   }
+  refuse_edited(path, document, parse_json(text, place + ".text"));
   return text;
 }
 
@@ -129,7 +167,7 @@ std::string written(const WriteRequest& request, const Config& start, const std:
     report.notes.push_back(std::move(note));
   }
   report.notes.push_back("only config.json is written: it goes beside the same weights");
-  after[kUndoKey] = {{"sha256", report.original}, {"text", start.text}};
+  after[kUndoKey] = record_of(report, start.text, after);
   return edited_json(start.text, start.document, after);
 }
 
@@ -141,7 +179,8 @@ WriteReport write_hf_model(const WriteRequest& request, const std::string& path)
   }
   WriteReport report;
   report.output = output_path(request.output);
-  check_replaceable(path, report.output);
+  check_replaceable(path, report.output, request.force ? Replace::kModels : Replace::kOwn,
+                    request.undo);
   const std::string text = read_whole(path);
   Config start(text, path);
   report.original = hash_of(text);

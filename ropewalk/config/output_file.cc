@@ -1,5 +1,6 @@
 #include "ropewalk/config/output_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -7,7 +8,11 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/atomic_file.h"
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/gguf_undo.h"
 #include "ropewalk/formats/json_file.h"
+#include "ropewalk/formats/mapped_file.h"
+#include "ropewalk/formats/sha256.h"
 
 namespace ropewalk {
 namespace {
@@ -21,6 +26,73 @@ bool is_gguf(const std::string& path) {
 bool is_json_object(const std::string& path) {
   try {
     return load_json(path).is_object();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// ---- what was written from the same model
+
+// Who wrote a file, and from what.
+struct Origin {
+  std::string sha256;    // of the whole file
+  std::string promised;  // that its undo gives; empty where there is none
+};
+
+std::string promised_by(const GgufFile& file) {
+  const GgufValue* const value = file.metadata().find(std::string(kUndoPrefix) + "sha256");
+  return value != nullptr && value->type == GgufType::kString
+             ? std::string(std::get<std::string_view>(value->scalar))
+             : std::string();
+}
+
+// Whether one is the other with matrices of another type: all else is equal.
+bool is_converted(const GgufFile& a, const GgufFile& b) {
+  size_t n_equal = 0;
+  size_t n_converted = 0;
+  for (const TensorInfo& info : a.tensors()) {
+    const TensorInfo* const other = b.find_tensor(info.name);
+    if (other == nullptr || other->shape != info.shape) return false;
+    if (other->type_name != info.type_name) {
+      ++n_converted;
+    } else if (!std::ranges::equal(a.tensor_bytes(info), b.tensor_bytes(*other))) {
+      return false;
+    } else {
+      ++n_equal;
+    }
+  }
+  return n_equal > 0 && n_converted > 0;
+}
+
+// A record tells what the file was written from: the model, or what the model was written from too.
+bool is_own(const Origin& model, const Origin& output, bool undo) {
+  if (!output.promised.empty() && output.promised == model.promised) return true;
+  return undo ? output.sha256 == model.promised : output.promised == model.sha256;
+}
+
+Origin origin_of_json(const std::string& path) {
+  const MappedFile file = MappedFile::open(path);
+  Origin origin{.sha256 = sha256_hex(file.bytes())};
+  const nlohmann::ordered_json document = load_json(path);
+  const auto record = document.find("ropewalk_undo");
+  if (record == document.end() || !record->is_object()) return origin;
+  const auto promised = record->find("sha256");
+  if (promised != record->end() && promised->is_string())
+    origin.promised = promised->get<std::string>();
+  return origin;
+}
+
+// What cannot be read is nobody's own.
+bool is_own(const std::string& model, const std::string& output, bool json, bool undo) {
+  try {
+    if (json) return is_own(origin_of_json(model), origin_of_json(output), undo);
+    const GgufFile from = GgufFile::open(model, GgufData::kOptional);
+    const GgufFile old = GgufFile::open(output, GgufData::kOptional);
+    const std::string promised = promised_by(old);
+    if (promised.empty() && !undo) return false;
+    const Origin origins[] = {{sha256_hex(from.bytes()), promised_by(from)},
+                              {sha256_hex(old.bytes()), promised}};
+    return is_own(origins[0], origins[1], undo) || (!promised.empty() && is_converted(from, old));
   } catch (const Error&) {
     return false;
   }
@@ -50,29 +122,34 @@ void refuse_special(const std::string& output) {
 
 }  // namespace
 
-void check_replaceable(const std::string& model, const std::string& output) {
+void check_replaceable(const std::string& model, const std::string& output, Replace replace,
+                       bool undo) {
   refuse_same_file(model, output);
   refuse_special(output);
   std::error_code failed;
   if (!std::filesystem::exists(output, failed)) return;
   if (std::filesystem::file_size(output, failed) == 0) return;
   const bool json = std::filesystem::path(output).extension() == ".json";
-  if (json ? is_json_object(output) : is_gguf(output)) return;
-  throw Error("output",
-              std::string("must be a new file, or one that holds a ") +
-                  (json ? "JSON object" : "GGUF model") + ": other files are not replaced",
-              output, "remove the file first if it may go");
+  if (!(json ? is_json_object(output) : is_gguf(output))) {
+    throw Error("output",
+                std::string("must be a new file, or one that holds a ") +
+                    (json ? "JSON object" : "GGUF model") + ": other files are not replaced",
+                output, "remove the file first if it may go");
+  }
+  if (replace == Replace::kModels || is_own(model, output, json, undo)) return;
+  throw Error("output", "must be a new file, or one that was written from this model before",
+              output, "name another file; --force replaces this one");
 }
 
-void check_output(const std::string& model, const std::string& output) {
+void check_output(const std::string& model, const std::string& output, Replace replace) {
   if (output.empty()) check_replaceable(model, output);
   std::filesystem::path read = model;
   std::filesystem::path written = output;
-  if (std::filesystem::is_directory(read)) read /= "config.json";
-  if (read.extension() == ".json" && written.extension() != ".json") written /= "config.json";
-  check_replaceable(read.string(), written.string());
-  // A write makes the folder of a config.json, and no other.
   std::error_code failed;
+  if (std::filesystem::is_directory(read, failed)) read /= "config.json";
+  if (read.extension() == ".json" && written.extension() != ".json") written /= "config.json";
+  check_replaceable(read.string(), written.string(), replace);
+  // A write makes the folder of a config.json, and no other.
   std::filesystem::path folder = written.parent_path();
   if (read.extension() == ".json") {
     while (!folder.empty() && !std::filesystem::exists(folder, failed)) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/config/test_support.h"
 
 namespace ropewalk {
@@ -28,12 +29,40 @@ TEST_F(OutputFile, OnlyModelsAreReplaced) {
   for (const std::string& fine :
        {path("new.gguf"), folder_.write("old.gguf", plain_gguf().file()),
         folder_.write("config.json", "{\"model_type\": \"llama\"}"), folder_.write("empty", "")}) {
-    EXPECT_NO_THROW(check_replaceable(model_, fine)) << fine;
+    EXPECT_NO_THROW(check_replaceable(model_, fine, Replace::kModels)) << fine;
   }
   for (const char* name : {"thesis.txt", "thesis.gguf", "list.json", "broken.json"}) {
     const std::string content = std::string(name) == "list.json" ? "[1]" : "not a model";
     EXPECT_THAT(said(folder_.write(name, content)), HasSubstr("are not replaced, got ")) << name;
   }
+}
+
+TEST_F(OutputFile, AnotherModelNeedsForce) {
+  const std::string other = folder_.write("other.gguf", plain_gguf("qwen2").file());
+  EXPECT_THAT(said(other),
+              AllOf(HasSubstr("written from this model before"), HasSubstr("--force")));
+  const std::string config = folder_.write("config.json", "{\"model_type\": \"llama\"}");
+  const std::string twin = folder_.write("twin.json", "{\"model_type\": \"llama\"}");
+  EXPECT_THAT(message_of([&] { check_replaceable(config, twin); }), HasSubstr("--force"));
+}
+
+TEST_F(OutputFile, WhatWasWrittenFromTheModelIsWrittenAgain) {
+  const std::string out = path("out.gguf");
+  const auto write = [&](const std::string& model, const std::string& scheme, bool undo = false) {
+    write_model({.model = model, .scheme = scheme, .output = out, .undo = undo});
+  };
+  write(model_, "yarn,factor=2");
+  write(model_, "linear,factor=4");
+  const std::string other = folder_.write("other.gguf", plain_gguf("qwen2").file());
+  EXPECT_THAT(message_of([&] { write(other, "linear,factor=2"); }), HasSubstr("--force"));
+  // From the same one in two steps, and undone to what is there already.
+  const std::string first = path("first.gguf");
+  write_model({.model = model_, .scheme = "linear,factor=2", .output = first});
+  write(first, "yarn,factor=2");
+  write(first, "declared", true);
+  write(first, "declared", true);
+  EXPECT_EQ(read_file(out), read_file(model_));
+  EXPECT_THAT(message_of([&] { write(model_, "yarn,factor=2"); }), HasSubstr("--force"));
 }
 
 TEST_F(OutputFile, TheModelItselfIsNotReplacedByAnyName) {

@@ -104,13 +104,84 @@ std::string layers_text(const LayerGroup& group) {
   return text + (group.layers.size() > kShown ? ", ...)" : ")");
 }
 
-[[noreturn]] void refuse(const WrittenScheme& asked, const LayerGroup& group, double off) {
-  const std::string layers = group.name.empty() ? "" : " in layers " + group.name;
-  throw Error(
-      asked.place,
-      "must say the scheme " + asked.scheme.substr(0, 200) + layers + " when it is read back",
-      std::isinf(off) ? "other positions" : "frequencies off by " + to_text(off));
+// ---- refusals
+
+struct Reason {
+  std::string why;
+  std::string mend;
+};
+
+std::string shortened(const std::string& scheme) {
+  constexpr size_t kShown = 80;
+  return scheme.size() <= kShown ? scheme : scheme.substr(0, kShown) + "...";
 }
+
+std::string tokens_text(int64_t count) {
+  return count == 0 ? "no steps" : "steps of " + std::to_string(count) + " tokens";
+}
+
+bool same_rates(const Rotary& a, const Rotary& b, int64_t n) {
+  Spectrum ours = a.spectrum.at(n);
+  Spectrum theirs = b.spectrum.at(n);
+  ours.amplitude = theirs.amplitude;
+  ours.logit_multiplier = theirs.logit_multiplier;
+  return difference(ours, theirs) <= kAllowed;
+}
+
+// What of the file that would be written is not the scheme's, and what can be had instead.
+Reason reason_of(const Rotary& wanted, const LayerGroup& after, bool is_lead) {
+  const Rotary& got = *after.rotary;
+  const QueryTemperature& steps = wanted.temperature;
+  if (steps.step_length != got.temperature.step_length) {
+    return {"the model scales its queries by position in " + tokens_text(steps.step_length) +
+                ", and the file would say " + tokens_text(got.temperature.step_length) +
+                ": that length is told by the block of yarn, which the scheme replaces",
+            "yarn with a factor above 1 keeps it"};
+  }
+  if (steps.log_length != got.temperature.log_length) {
+    return {
+        "the model scales its queries by the logarithm of the position to the base of its own "
+        "length, " +
+            std::to_string(steps.log_length) + ", and the file would say " +
+            std::to_string(got.temperature.log_length),
+        "write it with the length as it is, and tell the engine the new one"};
+  }
+  const int64_t trained = std::max<int64_t>(1, wanted.source.trained_length);
+  bool same = true;
+  for (const int64_t n : {int64_t{1}, trained, 2 * trained})
+    same = same && same_rates(wanted, got, n);
+  if (same) {
+    return {
+        "a key beside the scaling multiplies logits or changes distances, and stays: the file "
+        "would be read as " +
+            shortened(after.scheme),
+        (after.scheme.find("+dca") == std::string::npos ? "set that key"
+                                                        : "set dual_chunk_attention_config") +
+            std::string(" to null in a copy of the file first")};
+  }
+  if (!is_lead) {
+    return {"one list or key would serve all layers, and these have the base " +
+                to_text(static_cast<double>(got.source.base)) + " of their own",
+            "what has keys of its own can be written for the other layers alone: yarn,factor=F or "
+            "linear,factor=F"};
+  }
+  return {"the file would still be read as " + shortened(after.scheme) +
+              ": keys that are not of the scaling say so, and stay",
+          "set them to false or null in a copy of the file first"};
+}
+
+[[noreturn]] void refuse(const WrittenScheme& asked, const LayerGroup& group, double off,
+                         const Reason& reason) {
+  const std::string layers = group.name.empty() ? "" : " in layers " + group.name;
+  throw Error(asked.place,
+              "must say the scheme " + asked.scheme.substr(0, 200) + layers +
+                  " when it is read back; " + reason.why,
+              std::isinf(off) ? "other positions" : "frequencies or logits off by " + to_text(off),
+              reason.mend + "; where Ropewalk's own engine runs the model, --scheme needs no file");
+}
+
+const Reason kOtherLayers = {"the file would have other groups of layers",
+                             "write a scheme that the model type has keys for"};
 
 }  // namespace
 
@@ -120,13 +191,13 @@ ReadBack check_read_back(const WrittenScheme& asked, const ModelConfig& declared
   const bool all = !sees_everything(lead);
   const auto n_rotary = std::ranges::count_if(
       declared.groups, [](const LayerGroup& group) { return group.rotary.has_value(); });
-  if (declared.groups.size() != written.groups.size()) refuse(asked, lead, kUnlike);
+  if (declared.groups.size() != written.groups.size()) refuse(asked, lead, kUnlike, kOtherLayers);
   ReadBack result;
   for (size_t g = 0; g < declared.groups.size(); ++g) {
     const LayerGroup& before = declared.groups[g];
     const LayerGroup& after = written.groups[g];
     if (before.name != after.name || before.rotary.has_value() != after.rotary.has_value()) {
-      refuse(asked, before, kUnlike);
+      refuse(asked, before, kUnlike, kOtherLayers);
     }
     if (!before.rotary) continue;
     const std::optional<Rotary> wanted = under(asked.scheme, *before.rotary);
@@ -135,7 +206,11 @@ ReadBack check_read_back(const WrittenScheme& asked, const ModelConfig& declared
     const bool may_stay = !all && &before != &lead && !sees_everything(before);
     const bool stays = may_stay && moved <= kAllowed && moved <= off;
     if (stays) off = moved;
-    if (!(off <= kAllowed)) refuse(asked, before, off);
+    if (!(off <= kAllowed)) {
+      refuse(asked, before, off,
+             wanted ? reason_of(*wanted, after, &before == &lead)
+                    : Reason{"it does not fit these layers", "choose another scheme"});
+    }
     result.largest_difference = std::max(result.largest_difference, off);
     if (n_rotary > 1) {
       result.layers.push_back(layers_text(before) +

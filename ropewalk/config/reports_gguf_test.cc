@@ -153,7 +153,7 @@ TEST_F(GgufReports, GGU_11_KeysAreAddedWithoutTouchingData) {
                                         .tensor("weights", {1, 2, 3, 4, 5}));
     const std::string before = read_file(model);
     const WriteReport report =
-        write_model({.model = model, .scheme = "linear,factor=4", .output = out()});
+        write_model({.model = model, .scheme = "linear,factor=4", .output = out(), .force = true});
     EXPECT_EQ(report.data_before, report.data_after);
     EXPECT_EQ(read_file(model), before);
     const GgufFile file = GgufFile::open(out());

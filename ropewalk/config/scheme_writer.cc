@@ -17,6 +17,7 @@
 #include "ropewalk/formats/atomic_file.h"
 #include "ropewalk/formats/gguf_undo.h"
 #include "ropewalk/formats/gguf_writer.h"
+#include "ropewalk/formats/mapped_file.h"
 #include "ropewalk/formats/sha256.h"
 #include "ropewalk/schemes/scheme_string.h"
 
@@ -35,6 +36,18 @@ constexpr std::string_view kReplacedKeys[] = {"rope.scale_linear", "rope.scaling
 ByteSink into(AtomicFile& file) {
   return [&file](std::span<const std::byte> bytes) { file.write(bytes); };
 }
+
+// A file that has not got its name yet, called by it in messages all the same.
+class Unnamed {
+ public:
+  Unnamed(const std::string& path, const std::string& name)
+      : mapping_(MappedFile::open(path)), file_(GgufFile::parse(mapping_.bytes(), name)) {}
+  const GgufFile& file() const { return file_; }
+
+ private:
+  MappedFile mapping_;
+  GgufFile file_;
+};
 
 // ---- edits
 
@@ -161,14 +174,14 @@ class Source {
     write_converted(model, type == WriteType::kF32 ? TensorType::kF32 : TensorType::kBF16,
                     into(*temporary_));
     temporary_->flush();
-    converted_ = GgufFile::open(temporary_->temporary_path());
-    file_ = &*converted_;
+    converted_.emplace(temporary_->temporary_path(), output);
+    file_ = &converted_->file();
   }
   const GgufFile& file() const { return *file_; }
 
  private:
   std::unique_ptr<AtomicFile> temporary_;  // never committed
-  std::optional<GgufFile> converted_;
+  std::optional<Unnamed> converted_;
   const GgufFile* file_;
 };
 
@@ -197,13 +210,13 @@ class Start {
       auto temporary = std::make_unique<AtomicFile>(output);
       const std::string promised = write_undone(*file_, into(*temporary));
       temporary->flush();
-      auto undone = std::make_unique<GgufFile>(GgufFile::open(temporary->temporary_path()));
-      const std::string found = sha256_hex(undone->bytes());
+      auto undone = std::make_unique<Unnamed>(temporary->temporary_path(), model.name());
+      const std::string found = sha256_hex(undone->file().bytes());
       if (found != promised) {
         throw Error(model.name(), "must be undoable to SHA-256 " + promised, found,
                     "the file was changed since it was written");
       }
-      file_ = undone.get();
+      file_ = &undone->file();
       undone_ = std::move(undone);  // the one before it is not needed any more
       temporary_ = std::move(temporary);
     }
@@ -213,7 +226,7 @@ class Start {
 
  private:
   std::unique_ptr<AtomicFile> temporary_;  // never committed
-  std::unique_ptr<GgufFile> undone_;
+  std::unique_ptr<Unnamed> undone_;
   const GgufFile* file_;
 };
 
@@ -226,6 +239,25 @@ void check_gguf_request(const WriteRequest& request) {
     throw Error("target length", "must fit the 32 bits of context_length",
                 std::to_string(request.target_length));
   }
+}
+
+// The first part of a split model has the keys of all; what it must not change is how many tensors
+// there are.
+void check_part(const GgufFile& model, const GgufForm& form, WriteReport& report) {
+  const std::string parts = std::to_string(model.metadata().find_u64("split.count").value_or(1));
+  if (parts == "1" || parts == "0") return;
+  const std::vector<float>* const values[] = {&form.divisors, &form.long_divisors,
+                                              &form.short_divisors};
+  for (size_t i = 0; i < std::size(values) && !form.as_declared; ++i) {
+    if (values[i]->empty() != (model.find_tensor(kFrequencyTensors[i]) == nullptr)) {
+      throw Error(model.name(),
+                  "must be a whole file where a scheme adds or removes " + kFrequencyTensors[i] +
+                      ": split.tensors.count counts the tensors of all parts",
+                  "the first of " + parts + " parts", "merge them first: llama-gguf-split --merge");
+    }
+  }
+  report.notes.push_back("this is the first of " + parts +
+                         " parts: name it as that part was named, and put the others beside it");
 }
 
 // Reads the new file as `show` does, and as the engine does.
@@ -252,6 +284,7 @@ WriteReport write_gguf(const WriteRequest& request, const GgufFile& given) {
   report.how = form.how;
   if (!form.differs.empty()) report.notes.push_back(form.differs);
 
+  check_part(model, form, report);
   const Source source(model, request.type, request.output);
   const GgufEdits edits = EditPlanner(source.file(), declared).plan(form, request.target_length);
   AtomicFile file(request.output);
@@ -261,7 +294,8 @@ WriteReport write_gguf(const WriteRequest& request, const GgufFile& given) {
   write_edited(source.file(), edits, source_sha256, into(file));
   file.flush();
 
-  const GgufFile written = GgufFile::open(file.temporary_path());
+  const Unnamed unnamed(file.temporary_path(), request.output);
+  const GgufFile& written = unnamed.file();
   check_written(request, declared, read_gguf_positions(written), report);
   compare_files(model, written, same_data, report);
   prove_undo(written, source_sha256);
@@ -281,7 +315,8 @@ WriteReport undo_gguf(const WriteRequest& request, const GgufFile& edited) {
   AtomicFile file(request.output);
   report.restored = write_undone(edited, into(file));
   file.flush();
-  const GgufFile written = GgufFile::open(file.temporary_path());
+  const Unnamed unnamed(file.temporary_path(), request.output);
+  const GgufFile& written = unnamed.file();
   compare_files(edited, written, true, report);
   if (report.written != report.restored) {
     throw Error(edited.name(), "must be undoable to SHA-256 " + report.restored, report.written,
@@ -299,7 +334,8 @@ WriteReport write_model(const WriteRequest& request) {
     throw Error("target length", "must be at least 1", std::to_string(request.target_length));
   }
   std::filesystem::path path = request.model;
-  if (std::filesystem::is_directory(path)) path /= "config.json";
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) path /= "config.json";
   if (path.extension() == ".json") {
     if (request.engine == TargetEngine::kLlamaCpp && !request.undo) {
       throw Error("engine", "must be transformers or vllm for a config.json", "llama.cpp",
@@ -307,7 +343,8 @@ WriteReport write_model(const WriteRequest& request) {
     }
     return write_hf_model(request, path.string());
   }
-  check_replaceable(path.string(), request.output);
+  check_replaceable(path.string(), request.output, request.force ? Replace::kModels : Replace::kOwn,
+                    request.undo);
   const GgufFile model = GgufFile::open(path.string());
   return request.undo ? undo_gguf(request, model) : write_gguf(request, model);
 }

@@ -19,7 +19,8 @@ struct WriteRequest {
   TargetEngine engine = TargetEngine::kLlamaCpp;
   int64_t target_length = 0;  // the new context length; 0: as declared
   WriteType type = WriteType::kSame;
-  std::string output;  // never the model itself; replaced whole where it exists
+  std::string output;  // never the model itself; replaced whole where it exists and may be
+  bool force = false;  // replace any model there, not only what was written from this one
   bool undo = false;   // restore what the last write replaced; scheme, length and type do not count
 };
 

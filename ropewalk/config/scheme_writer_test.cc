@@ -15,6 +15,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
@@ -218,6 +219,51 @@ TEST_F(ConfigWriter, WritesAgainFromTheModelAsItWasTrained) {
   const auto again = write_config(out("first.json"), "linear,factor=8");
   EXPECT_EQ(again, direct);
   EXPECT_THAT(report_.notes, Contains(HasSubstr("had been written before")));
+}
+
+TEST_F(ConfigWriter, UndoNamesWhatWasChangedSince) {
+  auto written = write_config(config(), "linear,factor=8");
+  written["hidden_size"] = 2048;
+  written["added"] = true;
+  const std::string changed = folder_.write("changed.json", written.dump());
+  EXPECT_THAT(
+      message_of([&] { undo(changed); }),
+      AllOf(HasSubstr("hidden_size was 4096 when written, is 2048"),
+            HasSubstr("added was absent when written, is true"), HasSubstr("set that back")));
+  written["hidden_size"] = 4096;
+  written.erase("added");
+  folder_.write("changed.json", written.dump());
+  EXPECT_EQ(undo(changed).output, out("undone/config.json"));
+}
+
+// What cannot be written, why, and what can.
+TEST_F(ConfigWriter, RefusalsSayWhatStandsInTheWay) {
+  const auto refused = [&](const nlohmann::ordered_json& more, const std::string& scheme) {
+    return message_of([&] { write_config(config(more), scheme); });
+  };
+  EXPECT_THAT(refused({{"model_type", "qwen"}, {"seq_length", 4096}, {"use_dynamic_ntk", true}},
+                      "base,factor=2"),
+              AllOf(HasSubstr("still be read as qwen_dynamic_ntk"), HasSubstr("false or null")));
+  EXPECT_THAT(refused({{"model_type", "qwen"}, {"seq_length", 4096}, {"use_dynamic_ntk", true}},
+                      "qwen_dynamic_ntk"),
+              HasSubstr("--scheme declared leaves it"));
+  EXPECT_THAT(refused({{"model_type", "qwen2"},
+                       {"dual_chunk_attention_config",
+                        {{"chunk_size", 2048},
+                         {"local_size", 512},
+                         {"original_max_position_embeddings", 4096}}}},
+                      "linear,factor=2"),
+              HasSubstr("set dual_chunk_attention_config to null"));
+  EXPECT_THAT(refused({{"model_type", "modernbert"},
+                       {"num_hidden_layers", 6},
+                       {"rope_theta", 160000.0},
+                       {"global_rope_theta", 160000.0},
+                       {"local_rope_theta", 10000.0},
+                       {"global_attn_every_n_layers", 3},
+                       {"local_attention", 128}},
+                      "ntk_by_parts,factor=2"),
+              AllOf(HasSubstr("in layers sliding_attention"), HasSubstr("of their own"),
+                    HasSubstr("yarn,factor=F")));
 }
 
 TEST_F(ConfigWriter, RefusesByName) {

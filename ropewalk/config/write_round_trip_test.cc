@@ -50,8 +50,10 @@ class RoundTrip : public testing::Test {
                            .scheme = scheme,
                            .engine = engine,
                            .target_length = target,
-                           .output = path("new.json")});
-    write_model({.model = path("new.json"), .output = path("old.json"), .undo = true});
+                           .output = path("new.json"),
+                           .force = true});
+    write_model(
+        {.model = path("new.json"), .output = path("old.json"), .force = true, .undo = true});
     EXPECT_EQ(read_file(path("old.json")), config.dump(1));
     Json written = load_json(path("new.json"));
     written.erase("ropewalk_undo");
@@ -69,8 +71,10 @@ class RoundTrip : public testing::Test {
     report_ = write_model({.model = path("model.gguf"),
                            .scheme = scheme,
                            .target_length = target,
-                           .output = path("new.gguf")});
-    write_model({.model = path("new.gguf"), .output = path("old.gguf"), .undo = true});
+                           .output = path("new.gguf"),
+                           .force = true});
+    write_model(
+        {.model = path("new.gguf"), .output = path("old.gguf"), .force = true, .undo = true});
     EXPECT_EQ(read_file(path("old.gguf")), bytes);
     return read_gguf_positions(GgufFile::open(path("new.gguf")));
   }

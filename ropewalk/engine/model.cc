@@ -78,7 +78,8 @@ std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision
 }  // namespace
 
 ModelFile open_model(const std::string& path) {
-  return std::filesystem::is_directory(path) ? open_directory(path) : open_gguf(path);
+  std::error_code failed;
+  return std::filesystem::is_directory(path, failed) ? open_directory(path) : open_gguf(path);
 }
 
 Model Model::load(const std::string& path, Precision precision) {

@@ -1,6 +1,7 @@
 #include "ropewalk/formats/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kNameTrials = 100;
+constexpr size_t kSuffixDigits = 8;
+constexpr size_t kLongestStem = 200;  // bytes of the name that a temporary's repeats, of 255
 
 std::string errno_text() { return std::generic_category().message(errno); }
 
@@ -41,8 +44,32 @@ std::string random_suffix() {
   constexpr char kDigits[] = "0123456789abcdef";
   std::random_device random;
   std::string suffix;
-  for (int i = 0; i < 8; ++i) suffix += kDigits[random() & 15];
+  for (size_t i = 0; i < kSuffixDigits; ++i) suffix += kDigits[random() & 15];
   return suffix;
+}
+
+// A living writer holds a lock on its temporary file, and the system drops that with the process,
+// however it dies.
+bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+
+// Removes what killed writers of the same file left behind. What cannot be looked at is left alone.
+void remove_abandoned(const std::filesystem::path& directory, const std::string& stem) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(stem) || name.size() != stem.size() + kSuffixDigits) continue;
+    const int descriptor = open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) continue;
+    if (lock(descriptor)) unlink(entry->path().c_str());
+    close(descriptor);
+  }
+}
+
+// Whether somebody took the file for an abandoned one before it was locked.
+bool is_removed(int descriptor) {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && status.st_nlink == 0;
 }
 
 }  // namespace
@@ -56,13 +83,20 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
                 S_ISDIR(status.st_mode) ? "a directory" : "");
   }
   directory_ = target.has_parent_path() ? target.parent_path().string() : ".";
+  const std::string stem = "." + target.filename().string().substr(0, kLongestStem) + ".ropewalk-";
+  remove_abandoned(directory_, stem);
   for (int trial = 0; descriptor_ < 0 && trial < kNameTrials; ++trial) {
-    const std::string name = "." + target.filename().string() + ".ropewalk-" + random_suffix();
-    temporary_ = (std::filesystem::path(directory_) / name).string();
+    temporary_ = (std::filesystem::path(directory_) / (stem + random_suffix())).string();
     descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) break;
+    if (descriptor_ < 0) {
+      if (errno != EEXIST) break;
+    } else if (!lock(descriptor_) && errno == EWOULDBLOCK) {
+      close(std::exchange(descriptor_, -1));
+    } else if (is_removed(descriptor_)) {
+      close(std::exchange(descriptor_, -1));
+    }
   }
-  if (descriptor_ < 0) throw Error(temporary_, "must be writable", errno_text());
+  if (descriptor_ < 0) throw Error(path_, "must be writable", errno_text());
 }
 
 AtomicFile::~AtomicFile() {
@@ -79,20 +113,20 @@ void AtomicFile::write(std::string_view text) {
   size_ += text.size();
   if (buffer_.size() + text.size() > kBufferBytes) flush();
   if (text.size() >= kBufferBytes) {
-    write_all(descriptor_, temporary_, text.data(), text.size());
+    write_all(descriptor_, path_, text.data(), text.size());
   } else {
     buffer_ += text;
   }
 }
 
 void AtomicFile::flush() {
-  write_all(descriptor_, temporary_, buffer_.data(), buffer_.size());
+  write_all(descriptor_, path_, buffer_.data(), buffer_.size());
   buffer_.clear();
 }
 
 void AtomicFile::commit() {
   flush();
-  sync(descriptor_, temporary_);
+  sync(descriptor_, path_);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     throw Error(path_, "must be replaceable", errno_text());
   }

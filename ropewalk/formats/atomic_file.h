@@ -12,9 +12,10 @@ namespace ropewalk {
 
 // Writes to a temporary file in the same directory and gives it the final name at the end, so that
 // whatever has that name stays as it is until then, and stays for good where writing fails. Only a
-// killed process leaves the temporary file behind: ".NAME.ropewalk-*".
+// killed process leaves the temporary file behind, ".NAME.ropewalk-*", until the same name is
+// written again.
 //
-// Members throw Error naming the path where the system refuses.
+// Members throw Error naming the path, never the temporary file, where the system refuses.
 class AtomicFile {
  public:
   // Throws Error too where `path` is there and no regular file.

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -61,13 +64,50 @@ TEST(AtomicFile, ReplacesTheNameAndNotWhatALinkPointsTo) {
   EXPECT_EQ(read_file(link), "new");
 }
 
+TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/out";
+  const pid_t writer = fork();
+  if (writer == 0) {
+    AtomicFile file(path);
+    file.write("half");
+    file.flush();
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(writer, nullptr, 0);
+  ASSERT_EQ(files_in(directory), 1u);
+  AtomicFile living(path);
+  living.write("living");
+  AtomicFile other(path);
+  EXPECT_EQ(files_in(directory), 2u) << "of the living alone";
+  living.commit();
+  EXPECT_EQ(read_file(path), "living");
+}
+
+TEST(AtomicFile, LeavesFilesOfOtherNamesAlone) {
+  const TempDirectory directory;
+  directory.write(".out.ropewalk-notes.txt", "mine");
+  directory.write(".output.ropewalk-01234567", "of another");
+  const AtomicFile file(directory.path() + "/out");
+  EXPECT_EQ(files_in(directory), 3u);
+}
+
+TEST(AtomicFile, NamesAreAsLongAsTheyMayBe) {
+  const TempDirectory directory;
+  AtomicFile file(directory.path() + "/" + std::string(255, 'n'));
+  file.write("x");
+  file.commit();
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
 TEST(AtomicFile, RefusesWhatCannotBeWritten) {
   const TempDirectory directory;
   EXPECT_THAT(message_of([&] { AtomicFile file(directory.path()); }), HasSubstr("regular file"));
   EXPECT_THAT(message_of([&] { AtomicFile file(directory.path() + "/"); }),
               HasSubstr("must name a file"));
-  EXPECT_THAT(message_of([&] { AtomicFile file(directory.path() + "/none/out"); }),
-              HasSubstr("must be writable"));
+  const std::string nowhere = directory.path() + "/none/out";
+  EXPECT_THAT(message_of([&] { const AtomicFile file(nowhere); }),
+              HasSubstr(nowhere + ": must be writable"));
 }
 
 TEST(RefuseSameFile, KnowsTheOriginalByEveryName) {

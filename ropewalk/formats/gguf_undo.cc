@@ -1,11 +1,15 @@
 #include "ropewalk/formats/gguf_undo.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/append_bytes.h"
+#include "ropewalk/formats/printable.h"
+#include "ropewalk/formats/sha256.h"
 
 namespace ropewalk {
 namespace {
@@ -41,10 +45,48 @@ const GgufValue& record_array(const GgufFile& file, std::string_view name, GgufT
   return *value;
 }
 
+uint64_t first_bits(std::span<const std::byte> bytes) {
+  return std::stoull(sha256_hex(bytes).substr(0, 8), nullptr, 16);
+}
+
+uint32_t key_of(uint64_t mark) { return static_cast<uint32_t>(mark >> 32); }
+
 }  // namespace
 
+uint64_t mark_of(std::string_view key, std::span<const std::byte> entry) {
+  return first_bits(std::as_bytes(std::span(key))) << 32 | first_bits(entry);
+}
+
+std::string edited_since(const GgufFile& edited) {
+  const GgufValue* const stored = edited.metadata().find(undo_key("marks"));
+  if (stored == nullptr) return {};
+  const GgufValue& marks = record_array(edited, "marks", GgufType::kUint64);
+  std::map<uint32_t, uint64_t> left;
+  for (uint64_t i = 0; i < marks.count; ++i) {
+    uint64_t mark;
+    std::memcpy(&mark, marks.elements.data() + i * sizeof(mark), sizeof(mark));
+    left[key_of(mark)] = mark;
+  }
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+  for (const GgufEntry& entry : edited.metadata().entries()) {
+    if (entry.key.starts_with(kUndoPrefix)) continue;
+    const uint64_t mark =
+        mark_of(entry.key, edited.bytes().subspan(entry.entry_offset, entry.entry_bytes));
+    const auto known = left.find(key_of(mark));
+    if (known == left.end()) {
+      add("added " + printable(entry.key));
+      continue;
+    }
+    if (known->second != mark) add(printable(entry.key) + ", now " + entry.value.describe());
+    left.erase(known);
+  }
+  if (!left.empty()) add("removed " + std::to_string(left.size()) + " of the keys");
+  return text;
+}
+
 std::string encode_undo_record(const ByteRuns& edited, std::span<const std::byte> source,
-                               const std::string& sha256) {
+                               const std::string& sha256, std::span<const uint64_t> marks) {
   std::string pieces;
   std::string own;
   uint64_t count = 0;
@@ -68,12 +110,18 @@ std::string encode_undo_record(const ByteRuns& edited, std::span<const std::byte
   record += pieces;
   append_array_start(record, "bytes", GgufType::kUint8, own.size());
   record += own;
+  append_array_start(record, "marks", GgufType::kUint64, marks.size());
+  for (const uint64_t mark : marks) append_number(record, mark);
   return record;
 }
 
 std::string write_undone(const GgufFile& edited, const ByteSink& sink) {
   const GgufValue& pieces = record_array(edited, "pieces", GgufType::kUint64);
   std::span<const std::byte> own = record_array(edited, "bytes", GgufType::kUint8).elements;
+  if (const std::string since = edited_since(edited); !since.empty()) {
+    throw Error(edited.name(), "must be as it was written to be undone", since,
+                "set that back as it was and undo, or write anew from the original model");
+  }
   const std::string place = edited.name() + ": " + undo_key("pieces");
   if (pieces.count % 2 != 0) {
     throw Error(place, "must hold pairs of offset and bytes", std::to_string(pieces.count));

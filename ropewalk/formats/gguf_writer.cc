@@ -131,27 +131,30 @@ std::vector<PlannedTensor> plan_tensors(const GgufFile& source, const GgufEdits&
   return planned;
 }
 
-// The entries in order, without the undo record.
-uint64_t add_entries(const GgufFile& source, const GgufEdits& edits, ByteRuns& runs) {
-  uint64_t count = 0;
+// The entries in order, without the undo record; their marks.
+std::vector<uint64_t> add_entries(const GgufFile& source, const GgufEdits& edits, ByteRuns& runs) {
+  std::vector<uint64_t> marks;
+  const auto add_new = [&](std::string_view key, const GgufNewValue& value) {
+    std::string entry = encode_entry(key, value);
+    marks.push_back(mark_of(key, std::as_bytes(std::span(entry))));
+    runs.add(std::move(entry));
+  };
   for (const GgufEntry& entry : source.metadata().entries()) {
     if (entry.key.starts_with(kUndoPrefix)) continue;
     const auto edit = std::ranges::find(edits.keys, entry.key, &GgufKeyEdit::key);
     if (edit == edits.keys.end()) {
       runs.copy(entry.entry_offset, entry.entry_bytes);
+      marks.push_back(
+          mark_of(entry.key, source.bytes().subspan(entry.entry_offset, entry.entry_bytes)));
     } else if (edit->value) {
-      runs.add(encode_entry(entry.key, *edit->value));
-    } else {
-      continue;
+      add_new(entry.key, *edit->value);
     }
-    ++count;
   }
   for (const GgufKeyEdit& edit : edits.keys) {
     if (!edit.value || source.metadata().contains(edit.key)) continue;
-    runs.add(encode_entry(edit.key, *edit.value));
-    ++count;
+    add_new(edit.key, *edit.value);
   }
-  return count;
+  return marks;
 }
 
 void add_tensor_list(const GgufFile& source, std::span<const PlannedTensor> tensors,
@@ -186,7 +189,7 @@ void write_edited(const GgufFile& source, const GgufEdits& edits,
                   const std::string& original_sha256, const ByteSink& sink) {
   const std::vector<PlannedTensor> tensors = plan_tensors(source, edits);
   ByteRuns entries(source.bytes());
-  const uint64_t n_entries = add_entries(source, edits, entries);
+  const std::vector<uint64_t> marks = add_entries(source, edits, entries);
   ByteRuns list(source.bytes());
   add_tensor_list(source, tensors, list);
   ByteRuns data(source.bytes());
@@ -194,7 +197,7 @@ void write_edited(const GgufFile& source, const GgufEdits& edits,
 
   const auto assemble = [&](const std::string& record) {
     ByteRuns file(source.bytes());
-    file.add(encode_start(source.version(), tensors.size(), n_entries + kUndoEntries));
+    file.add(encode_start(source.version(), tensors.size(), marks.size() + kUndoEntries));
     file.append(entries);
     file.add(record);
     file.append(list);
@@ -203,7 +206,7 @@ void write_edited(const GgufFile& source, const GgufEdits& edits,
     return file;
   };
   const auto record_of = [&](const ByteRuns& file) {
-    return encode_undo_record(file, source.bytes(), original_sha256);
+    return encode_undo_record(file, source.bytes(), original_sha256, marks);
   };
   // The record says where things stand, and moves them: its size first, then what it says.
   const std::string sized = record_of(assemble({}));
@@ -272,7 +275,7 @@ void write_converted(const GgufFile& source, TensorType type, const ByteSink& si
       .keys = {{std::string(kFileTypeKey), to_f32 ? kFileTypeF32 : kFileTypeBf16}}};
 
   ByteRuns entries(source.bytes());
-  const uint64_t n_entries = add_entries(source, edits, entries);
+  const uint64_t n_entries = add_entries(source, edits, entries).size();
   ByteRuns list(source.bytes());
   add_tensor_list(source, tensors, list);
   ByteRuns header(source.bytes());

@@ -134,6 +134,18 @@ TEST(GgufWriter, UndoRefusesWhatItCannotTrust) {
   EXPECT_THAT(message_of([&] { undo(far); }), HasSubstr("must stay within the file"));
 }
 
+// A value changed in place, as editors of keys do.
+TEST(GgufWriter, UndoNamesTheKeyThatWasChangedSince) {
+  std::string edited = edit(small_file(), kEveryKind);
+  EXPECT_EQ(edited_since(GgufFile::parse(as_bytes(edited), "test.gguf")), "");
+  const std::string key = "llama.context_length";
+  edited[edited.find(key) + key.size() + sizeof(uint32_t)] = 7;
+  const std::string since = "llama.context_length, now u32 4103";
+  EXPECT_EQ(edited_since(GgufFile::parse(as_bytes(edited), "test.gguf")), since);
+  EXPECT_THAT(message_of([&] { undo(edited); }),
+              HasSubstr("edited.gguf: must be as it was written to be undone, got " + since));
+}
+
 TEST(GgufWriter, ConvertsMatricesAndLeavesVectorsInF32) {
   const std::string original = small_file();
   const GgufFile source = GgufFile::parse(as_bytes(original), "test.gguf");

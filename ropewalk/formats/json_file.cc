@@ -60,7 +60,8 @@ class Builder {
     open_.pop_back();
     return true;
   }
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
+  bool parse_error(size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) {
     // `position` counts the characters read, the offending one included.
     const size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
     const std::string place = place_ + ": " + line_and_column(text_, offset);
@@ -69,6 +70,10 @@ class Builder {
         throw Error(place, "must be JSON, which has no NaN and no Infinity", std::string(literal),
                     "write a number, null, or leave the key out");
       }
+    }
+    if (dynamic_cast<const nlohmann::detail::out_of_range*>(&error) != nullptr) {
+      throw Error(place, "must be JSON with numbers of at most 1.8e308, the largest of 64 bits",
+                  printable(token, 60));
     }
     throw Error(place, "must be JSON", complaint(error.what()));
   }

@@ -33,13 +33,14 @@ SpectrumGap spectrum_gap(const Spectrum& a, const Spectrum& b, double tolerance)
   for (int64_t pair = 0; pair < least; ++pair) {
     const auto p = static_cast<size_t>(pair);
     const double found = excess(a.turns_per_token[p], b.turns_per_token[p]);
-    if (found > tolerance && gap.first_pair < 0) gap.first_pair = pair;
+    // What is no number is no agreement.
+    if (!(found <= tolerance) && gap.first_pair < 0) gap.first_pair = pair;
     const double ours = a.decay_of(pair), theirs = b.decay_of(pair);
     const double steeper = std::max(std::abs(ours), std::abs(theirs));
-    if (std::abs(ours - theirs) > tolerance * steeper && gap.first_decay < 0) {
+    if (!(std::abs(ours - theirs) <= tolerance * steeper) && gap.first_decay < 0) {
       gap.first_decay = pair;
     }
-    if (found > largest) {
+    if (found > largest || (std::isnan(found) && !std::isnan(largest))) {
       largest = found;
       gap.worst_pair = pair;
     }

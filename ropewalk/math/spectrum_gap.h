@@ -18,7 +18,7 @@ struct SpectrumGap {
   int64_t first_pair = -1;
 
   // Of all pairs that both have: the faster rate over the slower one, at least 1, and its pair.
-  // Infinite where one of the two stands still.
+  // Infinite where one of the two stands still, no number where one has no rate.
   double largest_ratio = 1;
   int64_t worst_pair = 0;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace ropewalk {
@@ -29,6 +30,15 @@ TEST(SpectrumGap, Float32RoundingIsNoDifferenceButIsMeasured) {
   EXPECT_GT(gap.largest_ratio, 1);
   EXPECT_FALSE(spectrum_gap(turning({1.0}), turning({1 + 1e-6})).same());
   EXPECT_FALSE(spectrum_gap(turning({1.0}), turning({1 + 1e-12}), 0).same());
+}
+
+TEST(SpectrumGap, WhatIsNoNumberDiffers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const SpectrumGap gap = spectrum_gap(turning({0.1, nan, 0.01}), turning({0.1, 0.1, 0.04}));
+  EXPECT_EQ(gap.first_pair, 1);
+  EXPECT_EQ(gap.worst_pair, 1);
+  EXPECT_TRUE(std::isnan(gap.largest_ratio));
+  EXPECT_FALSE(spectrum_gap(turning({nan}), turning({nan})).same());
 }
 
 TEST(SpectrumGap, APairThatStandsStillOrIsNotThereDiffers) {

@@ -84,7 +84,15 @@ PairRange SchemeParams::pairs() const {
 void SchemeParams::refuse(const std::string& name, FaultKind kind, const std::string& rule,
                           const std::string& value, const std::string& mend) const {
   const std::string parameter = name.empty() ? "" : ", parameter " + name;
-  throw Error("scheme " + scheme_ + parameter, rule, value, mend).of(kind);
+  // It need not be one that the user wrote.
+  bool is_default = false;
+  if (const SchemeInfo* const scheme = find_scheme(scheme_)) {
+    const auto found = std::ranges::find(scheme->params, name, &ParamInfo::name);
+    is_default = found != scheme->params.end() && !value.empty() && found->fallback == value;
+  }
+  throw Error("scheme " + scheme_ + parameter, rule,
+              is_default ? value + ", which is its default" : value, mend)
+      .of(kind);
 }
 
 const std::vector<SchemeInfo>& all_schemes() {

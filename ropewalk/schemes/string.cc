@@ -14,8 +14,10 @@ Rotary build(const SchemeParams& p, Rotary declared) {
       p.has("shift") ? p.integer("shift") : std::max<int64_t>(1, trained_length(p, declared) / 3);
   const int64_t window = p.integer("window");
   if (window > shift) {
+    const std::string origin = p.has("shift") ? "" : ", a third of the trained length";
     p.refuse("window", FaultKind::kOrder,
-             "must not be beyond the shift of " + std::to_string(shift), std::to_string(window));
+             "must not be beyond the shift of " + std::to_string(shift) + origin,
+             std::to_string(window));
   }
   const Branch near{.last = shift};
   const Branch far{.first = shift, .query = {.offset = DoubleDouble(window - shift)}};

@@ -19,7 +19,8 @@ void digest_file(const std::filesystem::path& path, Sha256& digest) {
 
 std::string model_digest(const std::string& model) {
   Sha256 digest;
-  if (!std::filesystem::is_directory(model)) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(model, failed)) {
     digest_file(model, digest);
     return digest.hex();
   }

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 
 #include "ropewalk/base/error.h"
@@ -75,36 +77,73 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+// Before anything is made beside it. A name that is free, or an empty file, may become a study.
+const std::string& refuse_other_files(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return path;
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::string start(kMagic.size(), ' ');
+  if (S_ISREG(status.st_mode)) {
+    if (status.st_size == 0) return path;
+    std::ifstream(path, std::ios::binary)
+        .read(start.data(), static_cast<std::streamsize>(start.size()));
+    if (start == kMagic) return path;
+  }
+  throw Error(path, "must be a study of Ropewalk",
+              S_ISDIR(status.st_mode) ? "a folder" : "a file of another kind",
+              "name another file with --study: a new one is made");
+}
+
 }  // namespace
 
 // The kernel drops the lock of a process that dies, however it dies; the number in the file only
 // names the holder.
 class StudyStore::Lock {
  public:
-  explicit Lock(const std::string& study) {
-    const std::string path = study + "-lock";
-    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) throw Error(path, "cannot be opened", std::strerror(errno));
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      std::array<char, 32> holder = {};
-      const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
-      close(descriptor_);
-      throw Error(study, "the study is held by a living process",
-                  "process " + (size > 0 ? std::string(holder.data()) : "unknown"),
-                  "wait for it, or name another file with --study");
-    }
+  explicit Lock(const std::string& study) : path_(study + "-lock") {
+    do {
+      take(study);
+    } while (!is_still_there());
     const std::string own = std::to_string(getpid());
     if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, own.data(), own.size(), 0) < 0) {
       const int error = errno;
       close(descriptor_);
-      throw Error(path, "cannot be written", std::strerror(error));
+      throw Error(path_, "cannot be written", std::strerror(error));
     }
   }
-  ~Lock() { close(descriptor_); }
+  ~Lock() {
+    unlink(path_.c_str());
+    close(descriptor_);
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
+  void take(const std::string& study) {
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    std::array<char, 32> holder = {};
+    const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
+    close(descriptor_);
+    throw Error(study, "the study is held by a living process",
+                "process " + (size > 0 ? std::string(holder.data()) : "unknown"),
+                "wait for it, or name another file with --study");
+  }
+
+  // Not where the holder before removed the file between our opening and our locking it.
+  bool is_still_there() {
+    struct stat held = {};
+    struct stat named = {};
+    if (fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
+        held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
+      return true;
+    }
+    close(descriptor_);
+    return false;
+  }
+
+  std::string path_;
   int descriptor_ = -1;
 };
 
@@ -115,7 +154,7 @@ struct StudyStore::Database {
 
 StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
     : path_(std::move(path)),
-      lock_(std::make_unique<Lock>(path_)),
+      lock_(std::make_unique<Lock>(refuse_other_files(path_))),
       database_(std::make_unique<Database>()) {
   if (sqlite3_open(path_.c_str(), &database_->handle) != SQLITE_OK) {
     throw Error(path_, "the study's file cannot be opened", sqlite3_errmsg(database_->handle));

@@ -61,11 +61,24 @@ TEST_F(StudyStoreTest, AnotherModelOrTextIsRefusedByName) {
 
 TEST_F(StudyStoreTest, AFileThatIsNoStudyIsRefusedAndKept) {
   std::ofstream(path_) << "a letter to somebody, long enough to be no empty database at all";
-  EXPECT_NE(message(identity_), "");
+  EXPECT_NE(message(identity_).find("must be a study of Ropewalk"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-lock"));
   std::ifstream stream(path_);
   std::string text;
   std::getline(stream, text);
   EXPECT_EQ(text.substr(0, 8), "a letter");
+}
+
+TEST_F(StudyStoreTest, NoLockIsLeftBehind) {
+  {
+    const StudyStore store(path_, identity_);
+    EXPECT_TRUE(std::filesystem::exists(path_ + "-lock"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-lock"));
+  EXPECT_NE(message({{"model", "m2"}, {"text", "t1"}}), "");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "-lock"));
+  path_ = folder_.string();
+  EXPECT_NE(message(identity_).find("got a folder"), std::string::npos);
 }
 
 // The holder is a process of its own: one's own lock would be taken over.
