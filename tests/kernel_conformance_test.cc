@@ -62,7 +62,7 @@ std::vector<float> rounded(std::vector<float> values) {
 // lengths one by one.
 template <typename Element>
 std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs& in,
-                              int64_t first = 0) {
+                              int64_t first = 0, Products products = Products::kFloat) {
   KvTiles<Element> kv(c.n_kv_heads, c.layout.head_dim, c.n_tokens);
   kv.store(0, c.n_tokens, in.key.data(), in.value.data());
   const int64_t row = c.n_heads * c.layout.head_dim;
@@ -80,7 +80,7 @@ std::vector<float> run_kernel(const Rotary& rotary, const Case& c, const Inputs&
                                          std::sqrt(static_cast<double>(c.layout.head_dim))));
     }
     attend<Element>(rotations, kv, c.n_heads, in.query.data() + starts[s] * row, scale,
-                    out.data() + starts[s] * row);
+                    out.data() + starts[s] * row, {.products = products});
   }
   return out;
 }
@@ -140,11 +140,23 @@ class ForcedTarget {
 
 constexpr double kBound = 2e-5;
 
+// By bfloat16 products: what rounding may do and what it does, as attention_options_test.cc derives
+// it; logits are some units in size here.
+constexpr double kBf16Root = 0x1p-7;
+constexpr double kBf16Bound = 0x1p-3;
+
+double root_mean_square(const std::vector<float>& got, const std::vector<double>& expected) {
+  double sum = 0;
+  for (size_t k = 0; k < got.size(); ++k) sum += (got[k] - expected[k]) * (got[k] - expected[k]);
+  return std::sqrt(sum / static_cast<double>(got.size()));
+}
+
 class KernelConformance : public testing::TestWithParam<std::string> {};
 
 TEST_P(KernelConformance, EveryTargetGivesTheReference) {
   const SchemeInfo& scheme = *find_scheme(GetParam());
   double largest = 0;
+  double largest_rounded = 0;
   int checks = 0;
   for (const PairLayout layout :
        {PairLayout{PairOrder::kHalf, 16, 12}, PairLayout{PairOrder::kInterleaved, 24, 24}}) {
@@ -173,9 +185,19 @@ TEST_P(KernelConformance, EveryTargetGivesTheReference) {
         largest = std::max({largest, plain, cached, next, next_cached});
         checks += 4;
       }
+      for (const std::string& unit : bf16_product_units()) {
+        force_bf16_product_unit(unit);
+        const std::vector<float> got = run_kernel<Bf16>(rotary, c, in_bf16, 0, Products::kBf16);
+        EXPECT_LE(worst(got, expected_bf16), kBf16Bound) << setting << " by " << unit;
+        EXPECT_LE(root_mean_square(got, expected_bf16), kBf16Root) << setting << " by " << unit;
+        largest_rounded = std::max(largest_rounded, worst(got, expected_bf16));
+        ++checks;
+      }
+      force_bf16_product_unit("");
     }
   }
-  std::printf("%-20s %4d checks, worst difference %.1e\n", scheme.name.c_str(), checks, largest);
+  std::printf("%-20s %4d checks, worst difference %.1e, %.1e by bfloat16 products\n",
+              scheme.name.c_str(), checks, largest, largest_rounded);
 }
 
 std::vector<std::string> names() {
@@ -192,6 +214,7 @@ TEST(KernelCombinations, GiveTheReference) {
   const PairLayout layout{PairOrder::kHalf, 16, 16};
   const Case c{.layout = layout};
   const Inputs in = random_inputs(c);
+  const Inputs in_bf16 = {in.query, rounded(in.key), rounded(in.value)};
   for (const char* scheme : {
            "cap,window=20+full_turn",
            "leaky,window=20,divisor=3+full_turn,mode=freeze",
@@ -242,6 +265,14 @@ TEST(KernelCombinations, GiveTheReference) {
     const Rotary rotary = apply_scheme(scheme, declared(layout));
     EXPECT_LE(worst(run_kernel<float>(rotary, c, in), run_reference(rotary, c, in)), kBound)
         << scheme;
+    const std::vector<double> expected = run_reference(rotary, c, in_bf16);
+    for (const std::string& unit : bf16_product_units()) {
+      force_bf16_product_unit(unit);
+      const std::vector<float> got = run_kernel<Bf16>(rotary, c, in_bf16, 0, Products::kBf16);
+      EXPECT_LE(worst(got, expected), kBf16Bound) << scheme << " by " << unit;
+      EXPECT_LE(root_mean_square(got, expected), kBf16Root) << scheme << " by " << unit;
+    }
+    force_bf16_product_unit("");
   }
 }
 

@@ -7,14 +7,18 @@
 #endif
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/attention_block.h"
 #include "ropewalk/kernels/attention_pass.h"
 #include "ropewalk/kernels/exp2-inl.h"
 #include "ropewalk/kernels/matmul-inl.h"
+#include "ropewalk/kernels/score_by_distance-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
@@ -29,12 +33,12 @@ HWY_INLINE FloatVec load_floats(FloatTag tag, const Bf16* from) {
   return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
 }
 
-// Products and sums in float32, whatever the cache holds. Scores are kept as powers of two: the
-// queries carry row_scale / ln 2.
+// Products and sums in float32, whatever the cache holds. Scores are kept as powers of two.
 template <typename Element>
 class FloatKernel {
  public:
   static constexpr int64_t kPanelRows = kRows;
+  static constexpr bool kGoesOn = true;
 
   explicit FloatKernel(const AttentionBlock<Element>& block)
       : block_(block),
@@ -68,7 +72,7 @@ class FloatKernel {
     // What passes through, then the pairs, the two of each side by side.
     for (int64_t r = 0; r < rows_; ++r) {
       const float* from = block_.queries + block_.head_row_of(r) * head_dim_;
-      const float scale = block_.row_scale[block_.row_of(r)] * std::numbers::log2e_v<float>;
+      const float scale = block_.query_scale(r / group_);
       float* to = query_ + r * head_dim_;
       for (int64_t x = layout_.rotary_dim; x < head_dim_; ++x) *to++ = from[x] * scale;
       for (int64_t pair = 0; pair < layout_.n_pairs(); ++pair) {
@@ -83,21 +87,16 @@ class FloatKernel {
     float* const turned = turned_of(family);
     for (int64_t r = 0; r < rows_; ++r)
       std::copy_n(query_ + r * head_dim_, passing_, turned + r * head_dim_);
-    // Pair by pair: the tables hold the rows of one pair side by side.
-    float* to = turned + passing_;
-    for (const HeardPair& pair : pairs) {
-      const float* from = query_ + passing_ + 2 * pair.pair;
-      for (int64_t t = 0; t < block_.tokens(); ++t) {
-        const float cos = pair.query_cos[block_.row_begin + t];
-        const float sin = pair.query_sin[block_.row_begin + t];
-        for (int64_t r = t * group_; r < (t + 1) * group_; ++r) {
-          const float x = from[r * head_dim_];
-          const float y = from[r * head_dim_ + 1];
-          to[r * head_dim_] = x * cos - y * sin;
-          to[r * head_dim_ + 1] = y * cos + x * sin;
-        }
+    // Some tokens at a time, so that their rows stay near, and pair by pair, because the tables hold
+    // the rows of one pair side by side.
+    constexpr int64_t kChunk = 16;
+    for (int64_t begin = 0; begin < block_.tokens(); begin += kChunk) {
+      const int64_t end = std::min(begin + kChunk, block_.tokens());
+      float* to = turned + passing_;
+      for (const HeardPair& pair : pairs) {
+        turn_pair(pair, begin, end, to);
+        to += 2;
       }
-      to += 2;
     }
   }
 
@@ -106,6 +105,7 @@ class FloatKernel {
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const Element* keys = kv_.keys(block_.kv_head, tile);
     const int64_t j0 = tile * kTile;
+    packed_tile_ = tile;
     copy_floats(keys + layout_.rotary_dim * kTile, key_, passing_ * kTile);
     float* to = key_ + passing_ * kTile;
     // Tables end with the last row; what lies past it is hidden, so it may keep any finite value.
@@ -129,6 +129,7 @@ class FloatKernel {
 
   void score(size_t family, int64_t row, int64_t rows, int64_t from_pair, int64_t to_pair,
              float* out, int64_t stride) const {
+    fetch_ahead(family, row);
     const int64_t from = from_pair == 0 ? 0 : passing_ + 2 * from_pair;
     const PanelProduct product{.a = turned_of(family) + row * head_dim_ + from,
                                .a_stride = head_dim_,
@@ -148,39 +149,24 @@ class FloatKernel {
     copy_floats(kv_.keys(block_.kv_head, tile), key_, head_dim_ * kTile);
   }
 
-  // The general path: for each pair A cos + B sin, A = q0 k0 + q1 k1, B = q0 k1 - q1 k0, angles
-  // read by distance.
   void score_by_distance(int64_t row, int64_t rows, int64_t tile, float* out,
                          int64_t stride) const {
-    const FloatTag tag;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const RotationTable& table = rotations_.by_distance();
-    const int64_t n_distances = rotations_.plan().n_by_distance;
-    for (int64_t r = row; r < row + rows; ++r, out += stride) {
+    const int64_t nearest = Rotations::kDistanceMargin + rotations_.plan().n_by_distance - 1;
+    std::array<int64_t, kRows> entries;  // of the tile's first key, by row
+    for (int64_t r = 0; r < kRows; ++r) {
       // Where a row sees nothing of the tile, its place may lie outside of the table.
       const int64_t place =
-          Rotations::kDistanceMargin + n_distances - 1 - (first_ + r / group_) + tile * kTile;
-      const int64_t entry = std::clamp<int64_t>(place, 0, table.n_rows - kTile);
-      const float* query = query_ + r * head_dim_;
-      for (int64_t k = 0; k < kTile; k += lanes) {
-        FloatVec sum = hn::Zero(tag);
-        for (int64_t pair = 0; pair < layout_.n_pairs(); ++pair) {
-          const FloatVec q0 = hn::Set(tag, query[passing_ + 2 * pair]);
-          const FloatVec q1 = hn::Set(tag, query[passing_ + 2 * pair + 1]);
-          const FloatVec k0 = hn::Load(tag, key_ + layout_.first(pair) * kTile + k);
-          const FloatVec k1 = hn::Load(tag, key_ + layout_.second(pair) * kTile + k);
-          const FloatVec a = hn::MulAdd(q0, k0, hn::Mul(q1, k1));
-          const FloatVec b = hn::NegMulAdd(q1, k0, hn::Mul(q0, k1));
-          sum = hn::MulAdd(a, hn::LoadU(tag, table.cos_of(pair) + entry + k), sum);
-          sum = hn::MulAdd(b, hn::LoadU(tag, table.sin_of(pair) + entry + k), sum);
-        }
-        for (int64_t x = 0; x < passing_; ++x) {
-          sum = hn::MulAdd(hn::Set(tag, query[x]),
-                           hn::Load(tag, key_ + (layout_.rotary_dim + x) * kTile + k), sum);
-        }
-        hn::Store(sum, tag, out + k);
-      }
+          nearest - (first_ + (row + std::min(r, rows - 1)) / group_) + tile * kTile;
+      entries[r] = std::clamp<int64_t>(place, 0, table.n_rows - kTile);
     }
+    score_pairs_by_distance({.layout = &layout_,
+                             .table = &table,
+                             .queries = query_ + row * head_dim_,
+                             .keys = key_,
+                             .out = out,
+                             .stride = stride},
+                            entries, rows);
   }
 
   // Values of 64 coordinates side by side: (columns of 64, kKeysTogether, 64).
@@ -199,8 +185,11 @@ class FloatKernel {
     }
   }
 
-  void weigh(int64_t row, int64_t rows, uint8_t tiles, int64_t /*first_key*/) {
-    for (int64_t r = row; r < row + rows; ++r) weigh_row(r, tiles);
+  void weigh(int64_t row, int64_t rows, uint8_t tiles, int64_t first_key) {
+    for (int64_t r = row; r < row + rows; ++r) {
+      if (block_.softcap != 0 || block_.bias != nullptr) adjust_row(r, tiles, first_key);
+      weigh_row(r, tiles);
+    }
   }
 
   // Adds weights times values, two tiles at a time: each product is summed on its own before it
@@ -220,8 +209,12 @@ class FloatKernel {
     for (int64_t r = 0; r < rows_; ++r) {
       float* to = block_.out + block_.head_row_of(r) * head_dim_;
       const float* sums = sums_ + r * value_stride_;
-      const float share = 1.0f / total_[r];
+      const float share = total_[r] == 0 ? 0 : 1.0f / total_[r];  // padding sees nothing
       for (int64_t x = 0; x < head_dim_; ++x) to[x] = sums[x] * share;
+      if (block_.log_sum_exp != nullptr) {
+        block_.log_sum_exp[block_.head_row_of(r)] =
+            (largest_[r] + std::log2(total_[r])) * std::numbers::ln2_v<float>;
+      }
     }
   }
 
@@ -230,10 +223,52 @@ class FloatKernel {
     return turned_ + static_cast<int64_t>(family) * rows_ * head_dim_;
   }
 
+  // While the panels of a tile are multiplied, what the next tile needs comes nearer, a share with
+  // each: keys and values, and the tables' rows, which no hardware foresees.
+  void fetch_ahead(size_t family, int64_t row) const {
+    const int64_t tile = packed_tile_ + 1;
+    if (tile * kTile > first_ + block_.tokens() - 1) return;
+    const int64_t panel = row / kRows;
+    const int64_t n_panels = (rows_ + kRows - 1) / kRows;
+    const auto share_of = [&](int64_t count, const auto& fetch) {
+      for (int64_t x = count * panel / n_panels; x < count * (panel + 1) / n_panels; ++x) fetch(x);
+    };
+    constexpr int64_t kLine = 64 / sizeof(Element);
+    const Element* keys = kv_.keys(block_.kv_head, tile);
+    const Element* values = kv_.values(block_.kv_head, tile);
+    share_of(head_dim_ * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
+    share_of(value_stride_ * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
+    const std::vector<HeardPair>& pairs = block_.walk->families()[family].pairs;
+    share_of(std::ssize(pairs), [&](int64_t p) {
+      for (int64_t k = 0; k < kTile; k += 16) {
+        fetch_line(pairs[p].key_cos + tile * kTile + k);
+        fetch_line(pairs[p].key_sin + tile * kTile + k);
+      }
+    });
+  }
+
+  // Into the second cache; a hint, so any address will do.
+  static void fetch_line(const void* address) { __builtin_prefetch(address, 0, 2); }
+
   static void copy_floats(const Element* from, float* to, int64_t count) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     for (int64_t k = 0; k < count; k += lanes) hn::Store(load_floats(tag, from + k), tag, to + k);
+  }
+
+  // Tokens [begin, end) of the block.
+  void turn_pair(const HeardPair& pair, int64_t begin, int64_t end, float* to) const {
+    const float* from = query_ + passing_ + 2 * pair.pair;
+    for (int64_t t = begin; t < end; ++t) {
+      const float cos = pair.query_cos[block_.row_begin + t];
+      const float sin = pair.query_sin[block_.row_begin + t];
+      for (int64_t r = t * group_; r < (t + 1) * group_; ++r) {
+        const float x = from[r * head_dim_];
+        const float y = from[r * head_dim_ + 1];
+        to[r * head_dim_] = x * cos - y * sin;
+        to[r * head_dim_ + 1] = y * cos + x * sin;
+      }
+    }
   }
 
   void add_product(int64_t row, int64_t tile, int64_t n_tiles, int64_t x) {
@@ -247,29 +282,53 @@ class FloatKernel {
     multiply<Into::kAdd>(product, std::min(kRows, rows_ - row), std::min(kTile, value_stride_ - x));
   }
 
+  // Runs body(offset) for every vector of the tiles in the mask.
+  template <typename Body>
+  static HWY_INLINE void for_vectors(uint8_t tiles, const Body& body) {
+    const auto lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
+    for (int64_t t = 0; t < kTilesTogether; ++t) {
+      if ((tiles >> t & 1) == 0) continue;
+      for (int64_t k = t * kTile; k < (t + 1) * kTile; k += lanes) body(k);
+    }
+  }
+
+  // Cap, then bias; what is hidden stays so.
+  void adjust_row(int64_t r, uint8_t tiles, int64_t first_key) {
+    const FloatTag tag;
+    float* const row = scores(r);
+    if (block_.softcap != 0) {
+      const FloatVec hidden = hn::Set(tag, -std::numeric_limits<float>::infinity());
+      const FloatVec cap = hn::Set(tag, block_.softcap * std::numbers::log2e_v<float>);
+      for_vectors(tiles, [&](int64_t k) HWY_ATTR {
+        const FloatVec score = hn::Load(tag, row + k);
+        const FloatVec capped = hn::Mul(cap, hn::Tanh(tag, score));
+        hn::Store(hn::IfThenElse(hn::Eq(score, hidden), hidden, capped), tag, row + k);
+      });
+    }
+    if (block_.bias != nullptr) {
+      const float* const bias = block_.bias_of(r, first_key);
+      for_vectors(tiles, [&](int64_t k) HWY_ATTR {
+        hn::Store(hn::Add(hn::Load(tag, row + k), hn::LoadU(tag, bias + k)), tag, row + k);
+      });
+    }
+  }
+
   void weigh_row(int64_t r, uint8_t tiles) {
     const FloatTag tag;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     float* const row = scores(r);
-    const auto for_vectors = [&](const auto& body) {
-      for (int64_t t = 0; t < kTilesTogether; ++t) {
-        if ((tiles >> t & 1) == 0) continue;
-        for (int64_t k = t * kTile; k < (t + 1) * kTile; k += lanes) body(row + k);
-      }
-    };
     FloatVec peak = hn::Set(tag, largest_[r]);
-    for_vectors([&](const float* at) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, at)); });
+    for_vectors(tiles, [&](int64_t k) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, row + k)); });
     const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
     if (largest == -std::numeric_limits<float>::infinity()) {
-      for_vectors([&](float* at) HWY_ATTR { hn::Store(hn::Zero(tag), tag, at); });
+      for_vectors(tiles, [&](int64_t k) HWY_ATTR { hn::Store(hn::Zero(tag), tag, row + k); });
       return;
     }
     if (largest != largest_[r]) raise(r, largest);
     const FloatVec shift = hn::Set(tag, largest);
     FloatVec total = hn::Zero(tag);
-    for_vectors([&](float* at) HWY_ATTR {
-      const FloatVec weight = exp2_of_weight(tag, hn::Sub(hn::Load(tag, at), shift));
-      hn::Store(weight, tag, at);
+    for_vectors(tiles, [&](int64_t k) HWY_ATTR {
+      const FloatVec weight = exp2_of_weight(tag, hn::Sub(hn::Load(tag, row + k), shift));
+      hn::Store(weight, tag, row + k);
       total = hn::Add(total, weight);
     });
     total_[r] += hn::GetLane(hn::SumOfLanes(tag, total));
@@ -297,14 +356,15 @@ class FloatKernel {
   const int64_t group_;
   const int64_t rows_;
   const int64_t first_;  // position of the block's first row
-  float* query_;         // (rows, head_dim) scaled, unrotated
-  float* turned_;        // (families, rows, head_dim)
-  float* key_;           // (head_dim, kTile)
-  float* value_;         // (columns of kTile, kKeysTogether, kTile)
-  float* scores_;        // (rows, kKeysTogether)
-  float* sums_;          // (rows, value_stride)
-  float* largest_;       // (rows)
-  float* total_;         // (rows)
+  int64_t packed_tile_ = 0;
+  float* query_;    // (rows, head_dim) scaled, unrotated
+  float* turned_;   // (families, rows, head_dim)
+  float* key_;      // (head_dim, kTile)
+  float* value_;    // (columns of kTile, kKeysTogether, kTile)
+  float* scores_;   // (rows, kKeysTogether)
+  float* sums_;     // (rows, value_stride)
+  float* largest_;  // (rows)
+  float* total_;    // (rows)
 };
 
 void attend_block_f32(const AttentionBlock<float>& block) {

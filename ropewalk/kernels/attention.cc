@@ -5,9 +5,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <numbers>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
+#include "ropewalk/kernels/attention_avx512bf16.h"
 #include "ropewalk/kernels/attention_block.h"
 
 // Arrays of vectors are used: targets whose vectors have no size at compile time are left to NEON's
@@ -34,7 +36,7 @@ constexpr int64_t kVectorMultiple = 16;
 
 // Rows of a work item: so many that rotating and packing a tile costs little beside its products,
 // and few enough for their scores and sums to stay in the second cache. Values do not depend on it.
-constexpr int64_t kBlockRows = 192;
+constexpr int64_t kBlockRows = 384;
 
 // Tokens of a work item. Few rows are split so that every thread gets some.
 int64_t tokens_per_block(int64_t n_rows, int64_t group, int64_t n_kv_heads) {
@@ -45,15 +47,104 @@ int64_t tokens_per_block(int64_t n_rows, int64_t group, int64_t n_kv_heads) {
   return std::clamp(even, std::min(kLeastTokens, most), most);
 }
 
+// One sequence, cut into work items. Late blocks see the most keys, so they go first; each writes
+// its own rows, so the order changes nothing.
+template <typename Element>
+class SequenceWork {
+ public:
+  //   sequence  kept by reference
+  SequenceWork(const AttentionSequence<Element>& sequence, int64_t n_heads)
+      : sequence_(sequence),
+        walk_(*sequence.rotations, sequence.first_key),
+        n_heads_(n_heads),
+        n_kv_heads_(sequence.kv->n_kv_heads()),
+        n_rows_(sequence.rotations->n_rows()),
+        tokens_(tokens_per_block(n_rows_, n_heads / n_kv_heads_, n_kv_heads_)),
+        n_blocks_((n_rows_ + tokens_ - 1) / tokens_) {}
+
+  int64_t n_items() const { return n_blocks_ * n_kv_heads_; }
+
+  size_t workspace_bytes() const {
+    return ropewalk::workspace_bytes(walk_, tokens_ * n_heads_ / n_kv_heads_,
+                                     sequence_.kv->head_dim(), sequence_.kv->value_stride());
+  }
+
+  AttentionBlock<Element> block(int64_t item) const {
+    const int64_t begin = (n_blocks_ - 1 - item / n_kv_heads_) * tokens_;
+    return {
+        .walk = &walk_,
+        .rotations = sequence_.rotations,
+        .kv = sequence_.kv,
+        .n_heads = n_heads_,
+        .queries = sequence_.queries,
+        .row_scale = sequence_.row_scale.data(),
+        .out = sequence_.out,
+        .log_sum_exp = sequence_.log_sum_exp.empty() ? nullptr : sequence_.log_sum_exp.data(),
+        .kv_head = item % n_kv_heads_,
+        .row_begin = begin,
+        .row_end = std::min(begin + tokens_, n_rows_),
+    };
+  }
+
+ private:
+  const AttentionSequence<Element>& sequence_;
+  AttentionWalk walk_;
+  int64_t n_heads_;
+  int64_t n_kv_heads_;
+  int64_t n_rows_;
+  int64_t tokens_;  // of a block
+  int64_t n_blocks_;
+};
+
+template <typename Element>
+int64_t last_row(std::span<const AttentionSequence<Element>> sequences) {
+  int64_t last = 0;
+  for (const AttentionSequence<Element>& sequence : sequences)
+    last = std::max(last, sequence.rotations->first_row() + sequence.rotations->n_rows() - 1);
+  return last;
+}
+
+// A bias as kernels read it: by falling distance, so that keys in rising order read it in rising
+// order, in powers of two.
+struct SharedBias {
+  const float* by_head = nullptr;
+  int64_t stride = 0;
+};
+
+SharedBias share_bias(std::span<const float> bias, int64_t n_heads, int64_t largest_distance) {
+  if (bias.empty()) return {};
+  thread_local AlignedBuffer<float> shared;
+  const int64_t n_distances = std::ssize(bias) / n_heads;
+  const int64_t stride = largest_distance + 1 + kBiasMargin;
+  shared.reserve(static_cast<size_t>(n_heads * stride));
+  for (int64_t head = 0; head < n_heads; ++head) {
+    const float* const from = bias.data() + head * n_distances;
+    float* const to = shared.data() + head * stride;
+    for (int64_t d = 0; d <= largest_distance; ++d)
+      to[largest_distance - d] = from[std::min(d, n_distances - 1)] * std::numbers::log2e_v<float>;
+    std::fill_n(to + largest_distance + 1, kBiasMargin, 0.0F);
+  }
+  return {shared.data(), stride};
+}
+
 AttentionWorkspace& thread_workspace() {
   thread_local AttentionWorkspace workspace;
   return workspace;
+}
+
+const Bf16Unit* forced_unit = nullptr;
+
+const Bf16Unit* bf16_unit() {
+  if (forced_unit != nullptr) return forced_unit;
+  return bf16_units().empty() ? nullptr : bf16_units().data();
 }
 
 void attend_block(const AttentionBlock<float>& block) {
   HWY_DYNAMIC_DISPATCH(attend_block_f32)(block);
 }
 void attend_block(const AttentionBlock<Bf16>& block) {
+  const Bf16Unit* const unit = block.products == Products::kBf16 ? bf16_unit() : nullptr;
+  if (unit != nullptr && !block.rotations->plan().by_distance) return unit->attend_block(block);
   HWY_DYNAMIC_DISPATCH(attend_block_bf16)(block);
 }
 
@@ -88,35 +179,44 @@ void KvTiles<Element>::store(int64_t first, int64_t count, const float* keys, co
 }
 
 template <typename Element>
-void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
-            const float* queries, std::span<const float> row_scale, float* out) {
-  const AttentionWalk walk(rotations, 0);
-  const int64_t group = n_heads / kv.n_kv_heads();
-  const int64_t tokens = tokens_per_block(rotations.n_rows(), group, kv.n_kv_heads());
-  const int64_t n_blocks = (rotations.n_rows() + tokens - 1) / tokens;
-  const size_t bytes = workspace_bytes(walk, tokens * group, kv.head_dim(), kv.value_stride());
-  // Late blocks see the most keys, so they go first; each writes its own rows, so the order changes
-  // nothing.
-  const auto attend_item = [&](int64_t item, AttentionWorkspace& workspace) {
-    const int64_t begin = (n_blocks - 1 - item / kv.n_kv_heads()) * tokens;
-    workspace.reset(bytes);
-    attend_block(AttentionBlock<Element>{
-        .walk = &walk,
-        .rotations = &rotations,
-        .kv = &kv,
-        .n_heads = n_heads,
-        .queries = queries,
-        .row_scale = row_scale.data(),
-        .out = out,
-        .kv_head = item % kv.n_kv_heads(),
-        .row_begin = begin,
-        .row_end = std::min(begin + tokens, rotations.n_rows()),
-        .workspace = &workspace,
-    });
+void attend(std::span<const AttentionSequence<Element>> sequences, int64_t n_heads,
+            const AttentionOptions& options) {
+  const SharedBias bias = share_bias(options.distance_bias, n_heads, last_row(sequences));
+  std::vector<SequenceWork<Element>> works;
+  works.reserve(sequences.size());
+  for (const AttentionSequence<Element>& sequence : sequences)
+    works.emplace_back(sequence, n_heads);
+  std::vector<int64_t> ends;  // of each sequence's items
+  for (const SequenceWork<Element>& work : works)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + work.n_items());
+  const auto attend_item = [&](int64_t item, AttentionWorkspace* workspace) {
+    const auto own = std::ranges::upper_bound(ends, item) - ends.begin();
+    const SequenceWork<Element>& work = works[static_cast<size_t>(own)];
+    AttentionBlock<Element> block = work.block(item - (own == 0 ? 0 : ends[own - 1]));
+    block.softcap = options.softcap;
+    block.bias = bias.by_head;
+    block.bias_stride = bias.stride;
+    block.products = options.products;
+    block.workspace = workspace;
+    workspace->reset(work.workspace_bytes());
+    attend_block(block);
   };
-  parallel_for(
-      n_blocks * kv.n_kv_heads(), [] { return &thread_workspace(); },
-      [&](int64_t item, AttentionWorkspace* workspace) { attend_item(item, *workspace); });
+  if (!ends.empty())
+    parallel_for(
+        ends.back(), [] { return &thread_workspace(); }, attend_item);
+}
+
+template <typename Element>
+void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
+            const float* queries, std::span<const float> row_scale, float* out,
+            const AttentionOptions& options) {
+  const AttentionSequence<Element> sequence{.rotations = &rotations,
+                                            .kv = &kv,
+                                            .queries = queries,
+                                            .row_scale = row_scale,
+                                            .out = out,
+                                            .log_sum_exp = {}};
+  attend<Element>(std::span(&sequence, 1), n_heads, options);
 }
 
 std::vector<std::string> attention_targets() {
@@ -139,12 +239,31 @@ void force_attention_target(const std::string& name) {
   throw Error("SIMD target", "must be one of " + known, name);
 }
 
+std::vector<std::string> bf16_product_units() {
+  std::vector<std::string> names;
+  for (const Bf16Unit& unit : bf16_units()) names.emplace_back(unit.name);
+  return names;
+}
+
+void force_bf16_product_unit(const std::string& name) {
+  forced_unit = nullptr;
+  if (name.empty()) return;
+  std::string known;
+  for (const Bf16Unit& unit : bf16_units()) {
+    if (name == unit.name) forced_unit = &unit;
+    known += std::string(known.empty() ? "" : ", ") + unit.name;
+  }
+  if (forced_unit == nullptr) throw Error("bfloat16 unit", "must be one of " + known, name);
+}
+
 template class KvTiles<float>;
 template class KvTiles<Bf16>;
+template void attend(std::span<const AttentionSequence<float>>, int64_t, const AttentionOptions&);
+template void attend(std::span<const AttentionSequence<Bf16>>, int64_t, const AttentionOptions&);
 template void attend(const Rotations&, const KvTiles<float>&, int64_t, const float*,
-                     std::span<const float>, float*);
+                     std::span<const float>, float*, const AttentionOptions&);
 template void attend(const Rotations&, const KvTiles<Bf16>&, int64_t, const float*,
-                     std::span<const float>, float*);
+                     std::span<const float>, float*, const AttentionOptions&);
 
 }  // namespace ropewalk
 #endif  // HWY_ONCE

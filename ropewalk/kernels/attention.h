@@ -59,22 +59,66 @@ class KvTiles {
   AlignedBuffer<Element> values_;
 };
 
-// Attention of rows [rotations.first_row(), + n_rows()), all keys up to each row being stored
-// already.
-//   queries    (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
-//   row_scale  (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
-//              temperature together
-//   out        (n_rows, n_heads, head_dim)
-// float: within 2e-5 of the double reference for inputs of unit size.
+// How queries meet keys and weights meet values.
+enum class Products {
+  kFloat,  // in float32
+  kBf16,  // in bfloat16, summed in float32, where the cache is bfloat16, the machine multiplies such
+  // numbers itself and the plan has no pairs of tokens that go by distance; kFloat elsewhere
+};
+
+// The logit of query i and key j is softcap(row_scale * score) + bias(i - j), natural units.
+struct AttentionOptions {
+  Products products = Products::kFloat;
+  float softcap = 0;                     // softcap(x) = c tanh(x / c), c > 0; 0: x itself
+  std::span<const float> distance_bias;  // (n_heads, n_distances) by distance d, the last one for
+                                         // what lies beyond; empty: none
+};
+
+// One sequence of a batch: rows [rotations.first_row(), + n_rows()), all keys up to each row being
+// stored already.
+//   queries      (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
+//   row_scale    (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
+//                temperature together
+//   out          (n_rows, n_heads, head_dim)
+//   first_key    keys before it are padding, seen by no row; rows before it come out as zeros.
+//                Positions count from key 0 all the same.
+//   log_sum_exp  (n_rows, n_heads) of the logits seen, minus infinity where there are none; or empty
+template <typename Element>
+struct AttentionSequence {
+  const Rotations* rotations = nullptr;
+  const KvTiles<Element>* kv = nullptr;
+  const float* queries = nullptr;
+  std::span<const float> row_scale;
+  float* out = nullptr;
+  int64_t first_key = 0;
+  std::span<float> log_sum_exp;
+};
+
+// kFloat: within 2e-5 of the double reference for inputs of unit size. kBf16: rotated queries and
+// keys and the weights are rounded to bfloat16 once, so that a logit is off by at most 2^-8 times
+// row_scale * sum |q k| over its coordinates, and an output by that, as a share of the values'
+// spread, and 2^-8 of the values' size. The same bits whatever the thread count, the rows that come
+// together and the sequences that do. Throws std::bad_alloc.
+//   sequences  any lengths, also none
+template <typename Element>
+void attend(std::span<const AttentionSequence<Element>> sequences, int64_t n_heads,
+            const AttentionOptions& options);
+
+// One sequence without padding.
 template <typename Element>
 void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
-            const float* queries, std::span<const float> row_scale, float* out);
+            const float* queries, std::span<const float> row_scale, float* out,
+            const AttentionOptions& options = {});
 
 // The SIMD targets compiled in that this machine can run, best first, by name; and a way to take
 // one of them, for tests. An empty name undoes the choice. Throws Error for a name that is not in
 // the list.
 std::vector<std::string> attention_targets();
 void force_attention_target(const std::string& name);
+
+// The same for the units that multiply bfloat16 numbers; there may be none.
+std::vector<std::string> bf16_product_units();
+void force_bf16_product_unit(const std::string& name);
 
 }  // namespace ropewalk
 

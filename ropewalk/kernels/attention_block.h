@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/kernels/attention.h"
@@ -49,6 +50,10 @@ class AttentionWorkspace {
   size_t used_ = 0;
 };
 
+// Distances below 0 for which a bias may be read, though not used: those of a tile that some row of
+// a panel sees.
+inline constexpr int64_t kBiasMargin = kTile + kMostPanelRows;
+
 // Rows [row_begin, row_end) (counted from rotations.first_row()) of the query heads that share
 // `kv_head`.
 template <typename Element>
@@ -60,6 +65,11 @@ struct AttentionBlock {
   const float* queries;
   const float* row_scale;
   float* out;
+  float* log_sum_exp;  // (n_rows, n_heads), or null
+  float softcap;       // 0: none
+  const float* bias;   // (n_heads, bias_stride) by falling distance, times 1 / ln 2; null: none
+  int64_t bias_stride;
+  Products products;
   int64_t kv_head;
   int64_t row_begin;
   int64_t row_end;
@@ -68,6 +78,19 @@ struct AttentionBlock {
   int64_t group() const { return n_heads / kv->n_kv_heads(); }
   int64_t tokens() const { return row_end - row_begin; }
   int64_t rows() const { return tokens() * group(); }
+  // What the products of queries and keys are, before softcap() and bias_of(): powers of two, or,
+  // where there is a cap, shares of it.
+  float query_scale(int64_t token) const {
+    const float scale = row_scale[row_begin + token];
+    return softcap == 0 ? scale * std::numbers::log2e_v<float> : scale / softcap;
+  }
+
+  // Added, as a power of two, to the scores of row r and keys first_key, first_key + 1, ...
+  const float* bias_of(int64_t r, int64_t first_key) const {
+    return bias + (kv_head * group() + r % group()) * bias_stride + bias_stride - kBiasMargin - 1 -
+           (rotations->first_row() + row_of(r) - first_key);
+  }
+
   int64_t first_position() const { return rotations->first_row() + row_begin; }
 
   // Row r of the block belongs to token r / group() and to query head r % group() of the group.
@@ -80,16 +103,18 @@ struct AttentionBlock {
 // Bounds what any kernel takes from the workspace for a block of `rows` rows.
 inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t head_dim,
                               int64_t value_stride) {
-  const auto floats = [](int64_t count) { return AttentionWorkspace::piece_bytes<float>(count); };
+  const auto words = [](int64_t count) { return AttentionWorkspace::piece_bytes<float>(count); };
   const auto families = static_cast<int64_t>(walk.families().size());
-  return floats(rows * head_dim) * static_cast<size_t>(1 + families)  // queries, and turned ones
-         + floats(head_dim * kTile)                                   // keys
-         + floats(kKeysTogether * (value_stride + kTile))             // values
-         + floats(rows * kKeysTogether)                               // scores
-         + floats(rows * value_stride)                                // sums
-         + 4 * floats(rows)                                           // by row
-         + floats(families) + floats(4 * std::ssize(walk.parts()))    // of the walk
-         + floats(kMostPanelRows * kTile);                            // scores of a cut panel
+  const int64_t padded = (rows + kMostPanelRows - 1) / kMostPanelRows * kMostPanelRows;
+  const int64_t width = head_dim + 17;                             // of a query, as pairs too
+  return words(padded * width) + words(padded * width * families)  // queries, and turned ones
+         + words(width * kTile)                                    // keys
+         + words(kKeysTogether * (value_stride + kTile))           // values
+         + words(padded * kKeysTogether)                           // scores
+         + words(padded * value_stride)                            // sums
+         + 4 * words(padded)                                       // by row
+         + words(families) + words(4 * std::ssize(walk.parts()))   // of the walk
+         + words(kMostPanelRows * kTile);                          // scores of a cut panel
 }
 
 }  // namespace ropewalk

@@ -3,6 +3,7 @@
 //
 // A kernel has
 //   kPanelRows                  rows it likes to be given at once
+//   kGoesOn                     a sum that goes on has the bits of one made at once
 //   begin()                     queries read and scaled, sums empty
 //   turn_queries(family)        once per block
 //   pack_keys(family, n_pairs, tile)
@@ -170,7 +171,8 @@ class AttentionPass {
     }
   }
 
-  // A family's parts one after the other, each a longer sum than the one before.
+  // A family's parts one after the other, each a longer sum than the one before where the kernel
+  // may go on from it.
   void score_cut(const Panel& panel, const WalkRectangle& own, int64_t tile, int64_t t,
                  int64_t begin, int64_t end) {
     int64_t done = -1;  // pairs
@@ -178,7 +180,8 @@ class AttentionPass {
       const WalkPart& part = *live_[p].part;
       if (walk_.cover(part, own) == Cover::kNone) continue;
       if (part.n_pairs != done)
-        score_part(part, panel, tile, std::max<int64_t>(done, 0), cut_, kTile);
+        score_part(part, panel, tile, Kernel::kGoesOn ? std::max<int64_t>(done, 0) : 0, cut_,
+                   kTile);
       done = part.n_pairs;
       for (int64_t r = 0; r < panel.rows; ++r) {
         KeyInterval keys = walk_.keys(part, first_ + (panel.first_row + r) / group_);

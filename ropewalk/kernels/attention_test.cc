@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kTokens = 200, kHeads = 4, kKvHeads = 2, kHeadDim = 20;
+constexpr int64_t kTokens = 401, kHeads = 4, kKvHeads = 2, kHeadDim = 20;
 constexpr PairLayout kLayout{PairOrder::kInterleaved, kHeadDim, 16};
 
 std::vector<float> random_values(int64_t size, double deviation = 1) {
@@ -42,16 +43,28 @@ struct Inputs {
 };
 
 // Rows [first, last).
+template <typename Element = float>
 std::vector<float> run(const Rotary& rotary, const Inputs& in, int64_t first, int64_t last,
                        float scale = 0.25F) {
-  KvTiles<float> kv(kKvHeads, kHeadDim, kTokens);
+  KvTiles<Element> kv(kKvHeads, kHeadDim, kTokens);
   kv.store(0, kTokens, in.key.data(), in.value.data());
   const Rotations rotations(rotary, kTokens, first, last - first, AngleMode::kExact);
   const std::vector<float> scales(static_cast<size_t>(last - first), scale);
   std::vector<float> out(static_cast<size_t>((last - first) * kHeads * kHeadDim));
-  attend<float>(rotations, kv, kHeads, in.query.data() + first * kHeads * kHeadDim, scales,
-                out.data());
+  attend<Element>(rotations, kv, kHeads, in.query.data() + first * kHeads * kHeadDim, scales,
+                  out.data(), {.products = Products::kBf16});
   return out;
+}
+
+// Runs body(run) for float32 products and for each unit of bfloat16 products.
+template <typename Body>
+void for_products(const Body& body) {
+  body([](auto&&... arguments) { return run<float>(arguments...); });
+  for (const std::string& unit : bf16_product_units()) {
+    force_bf16_product_unit(unit);
+    body([](auto&&... arguments) { return run<Bf16>(arguments...); });
+  }
+  force_bf16_product_unit("");
 }
 
 TEST(KvTiles, KeepsKeysByCoordinateAndValuesByToken) {
@@ -79,32 +92,44 @@ TEST(KvTiles, KeepsKeysByCoordinateAndValuesByToken) {
   }
 }
 
+Rotary masked() {
+  Rotary rotary = plain();
+  rotary.distance = piecewise_linear(50, 50.0, 0.25);
+  rotary.mask.past = PairMask::Past::kSilent;
+  rotary.visibility = {.window = 120, .sinks = 3};
+  return rotary;
+}
+
 TEST(Attend, ThreadsDoNotChangeABit) {
   const Inputs in;
   const int before = omp_get_max_threads();
-  for (const Rotary& rotary : {plain(), curved()}) {
-    omp_set_num_threads(1);
-    const std::vector<float> one = run(rotary, in, 0, kTokens);
-    for (const int threads : {2, 3}) {
-      omp_set_num_threads(threads);
-      EXPECT_EQ(run(rotary, in, 0, kTokens), one) << threads;
+  for_products([&](const auto& run_rows) {
+    for (const Rotary& rotary : {plain(), curved(), masked()}) {
+      omp_set_num_threads(1);
+      const std::vector<float> one = run_rows(rotary, in, 0, kTokens);
+      for (const int threads : {2, 3, 8}) {
+        omp_set_num_threads(threads);
+        EXPECT_EQ(run_rows(rotary, in, 0, kTokens), one) << threads;
+      }
+      omp_set_num_threads(before);
     }
-    omp_set_num_threads(before);
-  }
+  });
 }
 
 // A row sees the same bits whatever rows come with it: what makes a cache equal one pass.
 TEST(Attend, NeighboursDoNotChangeABit) {
   const Inputs in;
-  for (const Rotary& rotary : {plain(), curved()}) {
-    const std::vector<float> all = run(rotary, in, 0, kTokens);
-    for (const auto& [first, last] :
-         std::vector<std::pair<int64_t, int64_t>>{{199, 200}, {64, 200}, {1, 63}, {100, 171}}) {
-      const std::vector<float> some = run(rotary, in, first, last);
-      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + first * kHeads * kHeadDim))
-          << first << " to " << last;
+  for_products([&](const auto& run_rows) {
+    for (const Rotary& rotary : {plain(), curved(), masked()}) {
+      const std::vector<float> all = run_rows(rotary, in, 0, kTokens);
+      for (const auto& [first, last] : std::vector<std::pair<int64_t, int64_t>>{
+               {199, 200}, {64, 200}, {1, 63}, {100, 171}, {390, 391}, {257, 401}}) {
+        const std::vector<float> some = run_rows(rotary, in, first, last);
+        EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + first * kHeads * kHeadDim))
+            << first << " to " << last;
+      }
     }
-  }
+  });
 }
 
 // The first row sees itself alone, so it is its value; and huge logits overflow nothing.

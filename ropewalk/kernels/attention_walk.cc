@@ -1,64 +1,40 @@
 #include "ropewalk/kernels/attention_walk.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace ropewalk {
 namespace {
 
 bool turns_alike(const HeardPair& a, const HeardPair& b) {
-  return a.query_cos == b.query_cos && a.query_sin == b.query_sin && a.key_cos == b.key_cos &&
-         a.key_sin == b.key_sin;
+  return a.pair == b.pair && a.query_cos == b.query_cos && a.query_sin == b.query_sin &&
+         a.key_cos == b.key_cos && a.key_sin == b.key_sin;
 }
 
-// Branches of one family, while it is being collected; both lists in the order in which they came.
+// Branches of one family, the ones that hear more pairs first.
 struct Gathering {
-  std::vector<HeardPair> fewest;  // what the member with the fewest pairs hears, by rising pair
-  std::vector<HeardPair> pairs;   // all, from the first to fall silent to the last
+  std::vector<HeardPair> pairs;
   std::vector<size_t> members;
-
-  // Whether `heard`, no more than the fewest, is among them.
-  bool takes(const std::vector<HeardPair>& heard) const {
-    auto own = fewest.begin();
-    for (const HeardPair& pair : heard) {
-      while (own != fewest.end() && own->pair < pair.pair) ++own;
-      if (own == fewest.end() || own->pair != pair.pair || !turns_alike(*own, pair)) return false;
-    }
-    return true;
-  }
-
-  void add(size_t branch, const std::vector<HeardPair>& heard) {
-    const auto is_heard = [&](const HeardPair& pair) {
-      return std::ranges::any_of(heard, [&](const HeardPair& h) { return h.pair == pair.pair; });
-    };
-    std::ranges::copy_if(fewest, std::back_inserter(pairs),
-                         [&](const HeardPair& pair) { return !is_heard(pair); });
-    fewest = heard;
-    members.push_back(branch);
-  }
-
-  std::vector<HeardPair> in_order() const {
-    std::vector<HeardPair> all = fewest;
-    all.insert(all.end(), pairs.rbegin(), pairs.rend());
-    return all;
-  }
 };
 
 std::vector<Gathering> gather(const Rotations& rotations) {
   std::vector<size_t> order(rotations.plan().branches.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    return rotations.heard(a).size() > rotations.heard(b).size();
-  });
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](size_t branch) { return rotations.heard(branch).size(); });
   std::vector<Gathering> families;
   for (const size_t branch : order) {
-    const std::vector<HeardPair>& heard = rotations.heard(branch);
-    auto family =
-        std::ranges::find_if(families, [&](const Gathering& known) { return known.takes(heard); });
+    std::vector<HeardPair> heard = rotations.heard(branch);
+    std::ranges::reverse(heard);
+    auto family = std::ranges::find_if(families, [&](const Gathering& known) {
+      return std::equal(heard.begin(), heard.end(), known.pairs.begin(), turns_alike);
+    });
     if (family == families.end()) {
-      family = families.insert(families.end(), Gathering{.fewest = heard, .pairs = {}});
+      family = families.insert(families.end(), {.pairs = std::move(heard), .members = {}});
     }
-    family->add(branch, heard);
+    family->members.push_back(branch);
   }
   return families;
 }
@@ -93,7 +69,7 @@ AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
                         .family = families_.size(),
                         .n_pairs = std::ssize(rotations.heard(*member))});
     }
-    families_.push_back({gathered.in_order()});
+    families_.push_back({gathered.pairs});
   }
 }
 

@@ -27,11 +27,11 @@ struct WalkRectangle {
   int64_t end_key = 0;
 };
 
-// Branches that turn their pairs alike and whose heard pairs are nested: a score under one is a
-// prefix of the sum that makes the score under the next, when pairs come in the order of the
-// family.
+// Branches that turn their pairs alike and hear the last ones of the same list: pairs are summed
+// from the last, the slowest as a rule, to the first, so that a score under one branch is how the
+// sum for the next begins. The order of a sum does not depend on which branches share the family.
 struct WalkFamily {
-  std::vector<HeardPair> pairs;  // those that all branches hear first
+  std::vector<HeardPair> pairs;  // falling
 };
 
 // One branch, or one run of keys that goes by distance.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -33,8 +34,9 @@ auto by_length(Function function) {
   return ByLength<decltype(function(int64_t{1})), Function>(std::move(function));
 }
 
-// Turns logits into weights that sum to 1.
-void softmax(std::vector<double>& logits) {
+// Turns logits into weights that sum to 1, and returns the logarithm of what they summed to.
+double softmax(std::vector<double>& logits) {
+  if (logits.empty()) return -std::numeric_limits<double>::infinity();
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (double& logit : logits) {
@@ -42,7 +44,10 @@ void softmax(std::vector<double>& logits) {
     sum += logit;
   }
   for (double& weight : logits) weight /= sum;
+  return largest + std::log(sum);
 }
+
+double capped(double logit, double cap) { return cap == 0 ? logit : cap * std::tanh(logit / cap); }
 
 }  // namespace
 
@@ -89,7 +94,8 @@ double reference_logit(const Rotary& rotary, const Spectrum& query_spectrum,
 
 std::vector<double> reference_attention(const Rotary& rotary, const ReferenceShape& shape,
                                         std::span<const double> query, std::span<const double> key,
-                                        std::span<const double> value, const ScoreBias& bias) {
+                                        std::span<const double> value, const ScoreBias& bias,
+                                        std::vector<double>* log_sum_exp) {
   const int64_t n = shape.n_tokens;
   const int64_t dim = rotary.layout.head_dim;
   assert(std::ssize(query) == n * shape.n_heads * dim);
@@ -101,6 +107,7 @@ std::vector<double> reference_attention(const Rotary& rotary, const ReferenceSha
   auto rotaries = by_length([&rotary](int64_t length) { return at_length(rotary, length); });
 
   std::vector<double> out(query.size());
+  if (log_sum_exp != nullptr) log_sum_exp->resize(static_cast<size_t>(n * shape.n_heads));
   for (int64_t i = 0; i < n; ++i) {
     const int64_t row_length = rule.length_for_row(i, n);
     const Rotary& row = rotaries.at(rotary.distance.depends_on_length() ? row_length : n);
@@ -110,16 +117,17 @@ std::vector<double> reference_attention(const Rotary& rotary, const ReferenceSha
 
       std::vector<int64_t> seen;
       std::vector<double> weights;  // (seen)
-      for (int64_t j = 0; j <= i; ++j) {
+      for (int64_t j = shape.first_key; j <= i; ++j) {
         if (!rotary.visibility.sees(i, j)) continue;
         const auto key_head = key.subspan((j * shape.n_kv_heads + kv_head) * dim, dim);
         const int64_t key_length = keys_keep_their_own ? rule.length_for_row(j, n) : row_length;
         const double logit = reference_logit(row, spectra.at(row_length), spectra.at(key_length), i,
                                              j, query_head, key_head);
         seen.push_back(j);
-        weights.push_back(logit * scale + bias.at(head, i, j));
+        weights.push_back(capped(logit * scale, shape.softcap) + bias.at(head, i, j));
       }
-      softmax(weights);
+      const double log_sum = softmax(weights);
+      if (log_sum_exp != nullptr) (*log_sum_exp)[i * shape.n_heads + head] = log_sum;
 
       double* const out_head = out.data() + (i * shape.n_heads + head) * dim;
       for (size_t which = 0; which < seen.size(); ++which) {

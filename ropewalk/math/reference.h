@@ -46,17 +46,22 @@ struct ReferenceShape {
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;  // divides n_heads; heads h share the keys of h / (n_heads / n_kv_heads)
   std::optional<double> scale;  // of the logits; 1/sqrt(head_dim) where it is not given
+  double softcap = 0;           // c: scaled logits x become c tanh(x / c); 0: they stay
+  int64_t first_key = 0;        // keys before it are padding, which no row sees
 };
 
 // Causal attention over a whole sequence whose token t stands at position t. A row sees the keys of
 // rotary.visibility and the spectrum of rotary.spectrum.length_for_row().
 //   query       (n_tokens, n_heads, head_dim), unrotated
 //   key, value  (n_tokens, n_kv_heads, head_dim), keys unrotated
-//   bias        added to the scaled logits
-//   returns     (n_tokens, n_heads, head_dim)
+//   bias        added to the scaled, capped logits
+//   log_sum_exp null, or where to put that of the logits of each row: (n_tokens, n_heads), minus
+//               infinity where nothing is seen
+//   returns     (n_tokens, n_heads, head_dim), zeros where nothing is seen
 std::vector<double> reference_attention(const Rotary& rotary, const ReferenceShape& shape,
                                         std::span<const double> query, std::span<const double> key,
-                                        std::span<const double> value, const ScoreBias& bias = {});
+                                        std::span<const double> value, const ScoreBias& bias = {},
+                                        std::vector<double>* log_sum_exp = nullptr);
 
 }  // namespace ropewalk
 
