@@ -22,32 +22,8 @@ namespace HWY_NAMESPACE {
 // registers, AVX2 16.
 constexpr int kHeld = HWY_MAX_BYTES >= 64 ? 4 : 2;
 
-// How far before a result is written its line is asked for.
-constexpr int64_t kBytesAhead = 512;
-
 // Tokens whose rows of the table stay near while head after head is turned.
 constexpr int64_t kTokensAtOnce = 16;
-
-// How results are written.
-enum class Writing {
-  kInPlace,
-  kApart,       // lines are asked for ahead: 0.9 of memcpy in the second cache instead of 0.8
-  kPastCaches,  // whole lines that no cache would keep: 1.0 of memcpy or more instead of 0.9
-};
-
-// Heads of one token, from one coordinate on, and its row of the table, from one pair on.
-template <typename Element>
-struct TokenHeads {
-  const Element* in;
-  Element* out;
-  int64_t in_stride;
-  int64_t out_stride;
-  int64_t count;
-  int64_t ahead;  // from a result to one that is soon written
-  const float* cos;
-  const float* sin;
-  bool backwards;
-};
 
 template <Writing kWriting, typename Element>
 HWY_INLINE void ask_for(const Element* out) {
@@ -299,17 +275,22 @@ HWY_INLINE hn::VFromD<hn::RebindToUnsigned<D>> rounded_up(D /*tag*/, hn::Vec<D> 
   return hn::Add(own, hn::IfThenElse(is_odd, hn::Set(bits, 0x8000), hn::Set(bits, 0x7fff)));
 }
 
-template <class D>
+template <Writing kWriting, class D>
 HWY_INLINE void store_twos(D tag, hn::Vec<D> even, hn::Vec<D> odd, Bf16* to) {
   const hn::RebindToUnsigned<D> bits;
   const hn::Repartition<uint16_t, decltype(bits)> ones;
   const auto twos = hn::Or(hn::ShiftRight<16>(rounded_up(tag, even)),
                            hn::And(rounded_up(tag, odd), hn::Set(bits, 0xffff0000u)));
-  hn::StoreU(hn::BitCast(ones, twos), ones, reinterpret_cast<uint16_t*>(to));
+  // Past the caches only by whole lines.
+  if (kWriting == Writing::kPastCaches && hn::Lanes(tag) * sizeof(float) == 64) {
+    hn::Stream(hn::BitCast(ones, twos), ones, reinterpret_cast<uint16_t*>(to));
+  } else {
+    hn::StoreU(hn::BitCast(ones, twos), ones, reinterpret_cast<uint16_t*>(to));
+  }
 }
 
 // Pairs `pair` ..., a lane each.
-template <class D>
+template <Writing kWriting, class D>
 HWY_INLINE void beside_twos(D tag, TokenHeads<Bf16> heads, int64_t pair) {
   const auto c = hn::LoadU(tag, heads.cos + pair);
   const auto s = load_sines(tag, heads.sin + pair, heads.backwards);
@@ -319,14 +300,14 @@ HWY_INLINE void beside_twos(D tag, TokenHeads<Bf16> heads, int64_t pair) {
     hn::Vec<D> x, y;
     split_twos(tag, load_twos(tag, in), x, y);
     turn(x, y, c, s, x, y);
-    store_twos(tag, x, y, out);
+    store_twos<kWriting>(tag, x, y, out);
     in += heads.in_stride;
     out += heads.out_stride;
   }
 }
 
 // Pairs `pair` ..., two a lane.
-template <class D>
+template <Writing kWriting, class D>
 HWY_INLINE void halves_twos(D tag, TokenHeads<Bf16> heads, int64_t pair, int64_t half) {
   hn::Vec<D> c_even, c_odd, s_even, s_odd;
   hn::LoadInterleaved2(tag, heads.cos + pair, c_even, c_odd);
@@ -342,8 +323,8 @@ HWY_INLINE void halves_twos(D tag, TokenHeads<Bf16> heads, int64_t pair, int64_t
     split_twos(tag, load_twos(tag, in + half), y_even, y_odd);
     turn(x_even, y_even, c_even, s_even, x_even, y_even);
     turn(x_odd, y_odd, c_odd, s_odd, x_odd, y_odd);
-    store_twos(tag, x_even, x_odd, out);
-    store_twos(tag, y_even, y_odd, out + half);
+    store_twos<kWriting>(tag, x_even, x_odd, out);
+    store_twos<kWriting>(tag, y_even, y_odd, out + half);
     in += heads.in_stride;
     out += heads.out_stride;
   }
@@ -351,16 +332,25 @@ HWY_INLINE void halves_twos(D tag, TokenHeads<Bf16> heads, int64_t pair, int64_t
 
 template <Writing kWriting>
 HWY_INLINE void turn_halves(const TokenHeads<Bf16>& heads, int64_t n_pairs) {
+  int64_t pair = 0;
+#if HWY_TARGET == HWY_AVX3
+  pair = turn_halves_by_cpu(heads, n_pairs, kWriting);
+#endif
   const int64_t even = n_pairs - n_pairs % 2;
-  for_vectors_of_heads<2>(
-      0, even, [&](auto tag, int64_t pair) HWY_ATTR { halves_twos(tag, heads, pair, n_pairs); });
+  for_vectors_of_heads<2>(pair, even, [&](auto tag, int64_t at) HWY_ATTR {
+    halves_twos<kWriting>(tag, heads, at, n_pairs);
+  });
   if (even < n_pairs) halves_vector(hn::CappedTag<float, 1>(), heads, even, n_pairs);
 }
 
 template <Writing kWriting>
 HWY_INLINE void turn_beside_pairs(const TokenHeads<Bf16>& heads, int64_t n_pairs) {
-  for_vectors_of_heads(0, n_pairs,
-                       [&](auto tag, int64_t pair) HWY_ATTR { beside_twos(tag, heads, pair); });
+  int64_t pair = 0;
+#if HWY_TARGET == HWY_AVX3
+  pair = turn_beside_by_cpu(heads, n_pairs, kWriting);
+#endif
+  for_vectors_of_heads(
+      pair, n_pairs, [&](auto tag, int64_t at) HWY_ATTR { beside_twos<kWriting>(tag, heads, at); });
 }
 #endif
 
@@ -442,7 +432,7 @@ class BlockRotation {
 template <typename Element>
 HWY_INLINE void turn_block(const RotateBlock<Element>& block) {
   if (block.in == block.out) return BlockRotation<Writing::kInPlace, Element>(block).run();
-  if (block.past_caches) {
+  if (block.past_caches && HWY_MAX_BYTES >= 32) {  // two vectors a line at least
     BlockRotation<Writing::kPastCaches, Element>(block).run();
     return hwy::FlushStream();
   }

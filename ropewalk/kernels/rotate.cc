@@ -111,7 +111,7 @@ bool goes_past_caches(const PairLayout& layout, const HeadsView<Element>& to, in
   const auto is_whole = [](int64_t elements) {
     return static_cast<size_t>(elements) * sizeof(Element) % kLine == 0;
   };
-  return std::is_same_v<Element, float> && bytes >= kBytesPastCaches &&
+  return !std::is_same_v<Element, F16> && bytes >= kBytesPastCaches &&
          reinterpret_cast<uintptr_t>(to.data) % kLine == 0 && is_whole(to.batch_stride) &&
          is_whole(to.token_stride) && is_whole(to.head_stride) && is_whole(layout.n_pairs());
 }

@@ -37,6 +37,39 @@ struct RotateBlock {
   }
 };
 
+// How far before a result is written its line is asked for.
+inline constexpr int64_t kBytesAhead = 512;
+
+// How results are written.
+enum class Writing {
+  kInPlace,
+  kApart,       // lines are asked for ahead: 0.9 of memcpy in the second cache instead of 0.8
+  kPastCaches,  // whole lines that no cache would keep: 1.0 of memcpy or more instead of 0.9
+};
+
+// Heads of one token, from one coordinate on, and its row of the table, from one pair on.
+template <typename Element>
+struct TokenHeads {
+  const Element* in;
+  Element* out;
+  int64_t in_stride;
+  int64_t out_stride;
+  int64_t count;
+  int64_t ahead;  // from a result to one that is soon written
+  const float* cos;
+  const float* sin;
+  bool backwards;
+};
+
+// What the CPU's own bf16 instructions do of it, where it has them and heads have whole vectors of
+// pairs. Halves: pairs [0, n) of n_pairs; side by side: the same. Rounds to nearest even; results below
+// 2^-126 become 0.
+//   returns  n, 0 where the CPU has none
+int64_t turn_halves_by_cpu(const TokenHeads<Bf16>& heads, int64_t n_pairs,
+                           Writing writing) noexcept;
+int64_t turn_beside_by_cpu(const TokenHeads<Bf16>& heads, int64_t n_pairs,
+                           Writing writing) noexcept;
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_KERNELS_ROTATE_BLOCK_H_

@@ -1,0 +1,186 @@
+// bf16 rotated by AVX512-BF16, which the installed Highway does not offer. One file of raw intrinsics,
+// used where cpuid has them; elsewhere everything is left to rotate-inl.h.
+#include "ropewalk/kernels/rotate_block.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define ROPEWALK_BY_CPU __attribute__((target("avx512f,avx512bw,avx512bf16")))
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kLanes = 16;
+
+bool has_bf16() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512bf16");
+  return has;
+}
+
+// A lane of 32 bits holds two elements; a shift or a mask makes each a float. (Without its mask, the
+// shift is taken for a use of uninitialised memory: GCC bug 105593.)
+ROPEWALK_BY_CPU inline __m512 even_of(__m512i twos) {
+  return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, twos, 16));
+}
+ROPEWALK_BY_CPU inline __m512 odd_of(__m512i twos) {
+  return _mm512_castsi512_ps(
+      _mm512_and_si512(twos, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+
+// The instruction leaves all of the even before all of the odd.
+ROPEWALK_BY_CPU inline __m512i twos_of(__m512 even, __m512 odd, __m512i order) {
+  return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even)));
+}
+
+ROPEWALK_BY_CPU inline __m512i in_turn() {
+  const __m512i counted = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i upper = _mm512_add_epi32(counted, _mm512_set1_epi32(16));
+  return _mm512_or_si512(counted, _mm512_maskz_slli_epi32(0xffff, upper, 16));  // 0 16 1 17 ...
+}
+
+template <Writing kWriting>
+ROPEWALK_BY_CPU inline void write(__m512i value, Bf16* to, const Bf16* ahead) {
+  if constexpr (kWriting == Writing::kPastCaches) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
+  } else {
+    if constexpr (kWriting == Writing::kApart) {
+      _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
+    }
+    _mm512_storeu_si512(to, value);
+  }
+}
+
+ROPEWALK_BY_CPU inline __m512 sines(const float* from, bool backwards) {
+  const __m512i sign = _mm512_set1_epi32(backwards ? static_cast<int>(0x80000000u) : 0);
+  return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_loadu_si512(from), sign));
+}
+
+// Each second one of 32 floats, from the first or the second on.
+ROPEWALK_BY_CPU inline __m512 each_second(__m512 first, __m512 next, int from) {
+  const __m512i counted =
+      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  return _mm512_permutex2var_ps(first, _mm512_add_epi32(counted, _mm512_set1_epi32(from)), next);
+}
+
+ROPEWALK_BY_CPU inline void turn(__m512& x, __m512& y, __m512 cos, __m512 sin) {
+  const __m512 turned = _mm512_fnmadd_ps(y, sin, _mm512_mul_ps(x, cos));
+  y = _mm512_fmadd_ps(x, sin, _mm512_mul_ps(y, cos));
+  x = turned;
+}
+
+template <Writing kWriting>
+ROPEWALK_BY_CPU void halves(const TokenHeads<Bf16>& heads, int64_t pair, int64_t half) {
+  const __m512i order = in_turn();
+  const __m512 cos0 = _mm512_loadu_ps(heads.cos + pair);
+  const __m512 cos1 = _mm512_loadu_ps(heads.cos + pair + kLanes);
+  const __m512 sin0 = sines(heads.sin + pair, heads.backwards);
+  const __m512 sin1 = sines(heads.sin + pair + kLanes, heads.backwards);
+  const __m512 cos_even = each_second(cos0, cos1, 0);
+  const __m512 cos_odd = each_second(cos0, cos1, 1);
+  const __m512 sin_even = each_second(sin0, sin1, 0);
+  const __m512 sin_odd = each_second(sin0, sin1, 1);
+  const Bf16* in = heads.in + pair;
+  Bf16* out = heads.out + pair;
+  const int64_t count = heads.count, in_stride = heads.in_stride, out_stride = heads.out_stride;
+  const int64_t ahead = heads.ahead;
+  for (int64_t h = 0; h < count; ++h) {
+    const __m512i first = _mm512_loadu_si512(in);
+    const __m512i second = _mm512_loadu_si512(in + half);
+    __m512 x_even = even_of(first), x_odd = odd_of(first);
+    __m512 y_even = even_of(second), y_odd = odd_of(second);
+    turn(x_even, y_even, cos_even, sin_even);
+    turn(x_odd, y_odd, cos_odd, sin_odd);
+    write<kWriting>(twos_of(x_even, x_odd, order), out, out + ahead);
+    write<kWriting>(twos_of(y_even, y_odd, order), out + half, out + half + ahead);
+    in += in_stride;
+    out += out_stride;
+  }
+}
+
+// kVectors of 16 pairs.
+template <Writing kWriting, int kVectors>
+ROPEWALK_BY_CPU void beside(const TokenHeads<Bf16>& heads, int64_t pair) {
+  const __m512i order = in_turn();
+  __m512 cos[kVectors], sin[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    cos[v] = _mm512_loadu_ps(heads.cos + pair + v * kLanes);
+    sin[v] = sines(heads.sin + pair + v * kLanes, heads.backwards);
+  }
+  const Bf16* in = heads.in + 2 * pair;
+  Bf16* out = heads.out + 2 * pair;
+  const int64_t count = heads.count, in_stride = heads.in_stride, out_stride = heads.out_stride;
+  const int64_t ahead = heads.ahead;
+  for (int64_t h = 0; h < count; ++h) {
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512i twos = _mm512_loadu_si512(in + v * 2 * kLanes);
+      __m512 x = even_of(twos), y = odd_of(twos);
+      turn(x, y, cos[v], sin[v]);
+      Bf16* const to = out + v * 2 * kLanes;
+      write<kWriting>(twos_of(x, y, order), to, to + ahead);
+    }
+    in += in_stride;
+    out += out_stride;
+  }
+}
+
+template <Writing kWriting>
+int64_t all_halves(const TokenHeads<Bf16>& heads, int64_t n_pairs) {
+  int64_t pair = 0;
+  for (; pair + 2 * kLanes <= n_pairs; pair += 2 * kLanes) {
+    halves<kWriting>(heads, pair, n_pairs);
+  }
+  return pair;
+}
+
+template <Writing kWriting>
+int64_t all_beside(const TokenHeads<Bf16>& heads, int64_t n_pairs) {
+  int64_t pair = 0;
+  for (; pair + 4 * kLanes <= n_pairs; pair += 4 * kLanes) beside<kWriting, 4>(heads, pair);
+  for (; pair + 2 * kLanes <= n_pairs; pair += 2 * kLanes) beside<kWriting, 2>(heads, pair);
+  for (; pair + kLanes <= n_pairs; pair += kLanes) beside<kWriting, 1>(heads, pair);
+  return pair;
+}
+
+}  // namespace
+
+int64_t turn_halves_by_cpu(const TokenHeads<Bf16>& heads, int64_t n_pairs,
+                           Writing writing) noexcept {
+  if (!has_bf16()) return 0;
+  switch (writing) {
+    case Writing::kInPlace:
+      return all_halves<Writing::kInPlace>(heads, n_pairs);
+    case Writing::kApart:
+      return all_halves<Writing::kApart>(heads, n_pairs);
+    case Writing::kPastCaches:
+      return all_halves<Writing::kPastCaches>(heads, n_pairs);
+  }
+  return 0;
+}
+
+int64_t turn_beside_by_cpu(const TokenHeads<Bf16>& heads, int64_t n_pairs,
+                           Writing writing) noexcept {
+  if (!has_bf16()) return 0;
+  switch (writing) {
+    case Writing::kInPlace:
+      return all_beside<Writing::kInPlace>(heads, n_pairs);
+    case Writing::kApart:
+      return all_beside<Writing::kApart>(heads, n_pairs);
+    case Writing::kPastCaches:
+      return all_beside<Writing::kPastCaches>(heads, n_pairs);
+  }
+  return 0;
+}
+
+}  // namespace ropewalk
+
+#else
+
+namespace ropewalk {
+
+int64_t turn_halves_by_cpu(const TokenHeads<Bf16>&, int64_t, Writing) noexcept { return 0; }
+int64_t turn_beside_by_cpu(const TokenHeads<Bf16>&, int64_t, Writing) noexcept { return 0; }
+
+}  // namespace ropewalk
+
+#endif
