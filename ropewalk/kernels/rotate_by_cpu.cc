@@ -69,30 +69,37 @@ ROPEWALK_BY_CPU inline void turn(__m512& x, __m512& y, __m512 cos, __m512 sin) {
   x = turned;
 }
 
-template <Writing kWriting>
+// kVectors of 32 pairs.
+template <Writing kWriting, int kVectors>
 ROPEWALK_BY_CPU void halves(const TokenHeads<Bf16>& heads, int64_t pair, int64_t half) {
   const __m512i order = in_turn();
-  const __m512 cos0 = _mm512_loadu_ps(heads.cos + pair);
-  const __m512 cos1 = _mm512_loadu_ps(heads.cos + pair + kLanes);
-  const __m512 sin0 = sines(heads.sin + pair, heads.backwards);
-  const __m512 sin1 = sines(heads.sin + pair + kLanes, heads.backwards);
-  const __m512 cos_even = each_second(cos0, cos1, 0);
-  const __m512 cos_odd = each_second(cos0, cos1, 1);
-  const __m512 sin_even = each_second(sin0, sin1, 0);
-  const __m512 sin_odd = each_second(sin0, sin1, 1);
+  __m512 cos_even[kVectors], cos_odd[kVectors], sin_even[kVectors], sin_odd[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    const float* const cos = heads.cos + pair + v * 2 * kLanes;
+    const float* const sin = heads.sin + pair + v * 2 * kLanes;
+    const __m512 cos0 = _mm512_loadu_ps(cos), cos1 = _mm512_loadu_ps(cos + kLanes);
+    const __m512 sin0 = sines(sin, heads.backwards), sin1 = sines(sin + kLanes, heads.backwards);
+    cos_even[v] = each_second(cos0, cos1, 0);
+    cos_odd[v] = each_second(cos0, cos1, 1);
+    sin_even[v] = each_second(sin0, sin1, 0);
+    sin_odd[v] = each_second(sin0, sin1, 1);
+  }
   const Bf16* in = heads.in + pair;
   Bf16* out = heads.out + pair;
   const int64_t count = heads.count, in_stride = heads.in_stride, out_stride = heads.out_stride;
   const int64_t ahead = heads.ahead;
   for (int64_t h = 0; h < count; ++h) {
-    const __m512i first = _mm512_loadu_si512(in);
-    const __m512i second = _mm512_loadu_si512(in + half);
-    __m512 x_even = even_of(first), x_odd = odd_of(first);
-    __m512 y_even = even_of(second), y_odd = odd_of(second);
-    turn(x_even, y_even, cos_even, sin_even);
-    turn(x_odd, y_odd, cos_odd, sin_odd);
-    write<kWriting>(twos_of(x_even, x_odd, order), out, out + ahead);
-    write<kWriting>(twos_of(y_even, y_odd, order), out + half, out + half + ahead);
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512i first = _mm512_loadu_si512(in + v * 2 * kLanes);
+      const __m512i second = _mm512_loadu_si512(in + half + v * 2 * kLanes);
+      __m512 x_even = even_of(first), x_odd = odd_of(first);
+      __m512 y_even = even_of(second), y_odd = odd_of(second);
+      turn(x_even, y_even, cos_even[v], sin_even[v]);
+      turn(x_odd, y_odd, cos_odd[v], sin_odd[v]);
+      Bf16* const to = out + v * 2 * kLanes;
+      write<kWriting>(twos_of(x_even, x_odd, order), to, to + ahead);
+      write<kWriting>(twos_of(y_even, y_odd, order), to + half, to + half + ahead);
+    }
     in += in_stride;
     out += out_stride;
   }
@@ -127,8 +134,11 @@ ROPEWALK_BY_CPU void beside(const TokenHeads<Bf16>& heads, int64_t pair) {
 template <Writing kWriting>
 int64_t all_halves(const TokenHeads<Bf16>& heads, int64_t n_pairs) {
   int64_t pair = 0;
+  for (; pair + 4 * kLanes <= n_pairs; pair += 4 * kLanes) {
+    halves<kWriting, 2>(heads, pair, n_pairs);
+  }
   for (; pair + 2 * kLanes <= n_pairs; pair += 2 * kLanes) {
-    halves<kWriting>(heads, pair, n_pairs);
+    halves<kWriting, 1>(heads, pair, n_pairs);
   }
   return pair;
 }
