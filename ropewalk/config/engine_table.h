@@ -35,6 +35,7 @@ struct LlamaCppLoads {
   bool factor_lists = false;         // rope_factors_long.weight and _short
   bool yarn_betas = false;           // rope.scaling.yarn_beta_fast and _slow
   bool yarn_log_multiplier = false;  // rope.scaling.yarn_log_multiplier: mscale_all_dim
+  bool mscale_is_all_dim = false;    // and takes mscale to be the same, not 1
   float log_multiplier_unit = 1;     // times this: DeepSeek's is stored with the 0.1 of 0.1 ln(s)
 };
 

@@ -45,7 +45,8 @@ struct GgufSliding {
   Base base = Base::kFull;
   Scaling scaling = Scaling::kFull;
   Sight sight = Sight::kCausal;
-  int32_t window = 0;  // tokens, where sliding_window is absent; 0: it must be there
+  int32_t window = 0;       // tokens, where sliding_window is absent; 0: it must be there
+  int32_t only_layers = 0;  // llama.cpp lets layers slide in the model of so many only; 0: in all
 };
 
 struct GgufArchitecture {
@@ -122,6 +123,8 @@ struct GgufArchitecture {
   Temperature temperature = Temperature::kNone;
   YarnKeys yarn_keys = YarnKeys::kNone;
   LogMultiplier log_multiplier = LogMultiplier::kIgnored;
+  bool mscale_is_all_dim =
+      false;  // yarn_log_multiplier stands for mscale, too, which is 1 elsewhere
   Recurrent recurrent = Recurrent::kNone;
   int32_t attention_interval = 0;  // kByInterval: every n-th layer has attention
 
@@ -133,7 +136,10 @@ struct GgufArchitecture {
   bool half_of_full = false;  // layers that do not slide turn half of rope.dimension_count
   bool compressed = false;  // attention.compress_ratios tells which layers have a base of their own
   bool by_layer_count = false;  // Baichuan: 32 layers are rotary, 40 have ALiBi
-  bool runs = false;            // the engine has this architecture
+  bool rotates_all = false;     // llama.cpp rotates layers that `unrotated` says are not
+  bool read_by_transformers =
+      false;          // by its GGUF reader, integrations/ggml.py, which vLLM uses, too
+  bool runs = false;  // the engine has this architecture
 };
 
 // Every architecture that llama.cpp loads and that has layers of its own, by name.

@@ -21,9 +21,6 @@ constexpr std::string_view kRatios = "attention.compress_ratios";
 // Every period of every architecture is met below this many layers.
 constexpr int64_t kEnoughLayers = 48;
 
-// EXAONE 4 has layers that slide in its model of this size, by llama.cpp.
-constexpr int64_t kExaone4Layers = 64;
-
 class LayerReader {
  public:
   LayerReader(GgufKeys& keys, const GgufArchitecture& architecture, int64_t n_layers,
@@ -94,8 +91,8 @@ bool LayerReader::slides_for_llama_cpp(std::optional<int64_t> window) const {
     case When::kAlways:
       return true;
     case When::kWithWindow:
-      return architecture_.name == "exaone4" ? n_layers_ == kExaone4Layers
-                                             : window.value_or(0) != 0;
+      return sliding_.only_layers != 0 ? n_layers_ == sliding_.only_layers
+                                       : window.value_or(0) != 0;
     case When::kUnlessZero:
       return window != 0;
   }
@@ -124,7 +121,7 @@ bool LayerReader::read_slide() {
                  keys_.key(kWindow) + " = " + std::to_string(*window) + " with " +
                      std::to_string(n_layers_) +
                      " layers: llama.cpp lets layers slide in the model of " +
-                     std::to_string(kExaone4Layers) + " only");
+                     std::to_string(sliding_.only_layers) + " only");
   }
   if (slide) {
     found_.window = window.value_or(0);
@@ -266,7 +263,7 @@ bool LayerReader::read_finetuned() {
                 keys_.key(suffix) + (finetuned ? "" : " is absent: rotated"));
   if (finetuned.value_or(true)) return true;
   report_.info(keys_.key(suffix), keys_.key(suffix) + " = false: queries and keys are not rotated");
-  if (architecture_.name == "minicpm") {
+  if (architecture_.rotates_all) {
     report_.warn(FaultKind::kInconsistent, keys_.key(suffix),
                  keys_.key(suffix) +
                      " = false means no rotation, but llama.cpp of September 2026 "

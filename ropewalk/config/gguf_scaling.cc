@@ -283,7 +283,7 @@ std::string ScalingReader::read_log_multiplier() {
   report_.field(
       "mscale_all_dim", to_text(all_dim), Provenance::kDerived,
       keys_.key(kLogMultiplier) + " = " + keys_.spelled(kLogMultiplier) + ", divided by 0.1");
-  const double mscale = architecture_.name == "deepseek2" ? all_dim : 1;
+  const double mscale = architecture_.mscale_is_all_dim ? all_dim : 1;
   return ",mscale=" + to_text(mscale) + ",mscale_all_dim=" + to_text(all_dim) +
          ",mscale_logits=true";
 }

@@ -137,6 +137,7 @@ struct HfFamily {
   bool two_mscales = false;       // short_mscale and long_mscale before attention_factor
   bool yarn_is_longrope = false;  // where the block has long_factor
   bool logits_squared = false;    // mscale_all_dim multiplies logits by its square
+  bool logits_left = false;       // but not in transformers 5.0, which leaves it out
   bool steps_queries = false;     // llama_4_scaling_beta; attn_temperature_tuning
   bool lists_by_layer = false;    // rope_theta and partial_rotary_factors may be lists
 
@@ -147,6 +148,11 @@ struct HfFamily {
   bool offset_is_pad = false;  // pad_token_id + 1 instead
   bool learned_adds = false;   // the table has `offset` rows beside max_position_embeddings
   int64_t segments = 0;        // type_vocab_size's default; 0: none are embedded
+  bool rounds_slopes = false;  // the class rounds ALiBi's slopes to bfloat16
+
+  // general.architecture that llama.cpp's converter gives it; empty: the name itself.
+  std::string_view gguf = {};
+  bool cut_from_hidden = false;  // the converter cuts the rotated share from hidden_size
 
   bool runs = false;  // the engine has this model type
 };

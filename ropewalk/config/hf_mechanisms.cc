@@ -278,7 +278,7 @@ void MechanismReader::add_alibi() {
   result_.mechanisms.emplace_back(
       AlibiBias{.slopes = alibi_slopes(shape_.n_heads, max_bias_.value_or(kUsual))});
   result_.usable_reason = "ALiBi: no table ends it";
-  if (family_.name == "falcon") {
+  if (family_.rounds_slopes) {
     reading_.notes.info("alibi",
                         "Falcon's class rounds the slopes to bfloat16; here they are "
                         "exact, as in vLLM");

@@ -57,7 +57,7 @@ class WidthReader {
   int64_t default_width();
   int64_t share_width(const Share& share);
   void require_even_head() const;
-  void note_nemotron(int64_t width);
+  void note_converter(int64_t width);
 
   HfReading& reading_;
   const HfFamily& family_;
@@ -195,7 +195,7 @@ int64_t WidthReader::share_width(const Share& share) {
   notes_.field(
       "rotary_dim", std::to_string(width), Provenance::kDerived,
       "head_dim * " + share.fields->name(share.key) + " " + share.fields->spelled(share.key));
-  note_nemotron(width);
+  note_converter(width);
   return width;
 }
 
@@ -236,13 +236,13 @@ int64_t WidthReader::default_width() {
   }
   notes_.field("rotary_dim", std::to_string(width), Provenance::kFamilyDefault,
                absent + " is absent: " + to_text(family_.fraction) + " of head_dim");
-  note_nemotron(width);
+  note_converter(width);
   return width;
 }
 
 // llama.cpp's converter cuts the share from hidden_size, whatever the head is.
-void WidthReader::note_nemotron(int64_t width) {
-  if (family_.name != "nemotron" || !reading_.top.has_value("hidden_size") ||
+void WidthReader::note_converter(int64_t width) {
+  if (!family_.cut_from_hidden || !reading_.top.has_value("hidden_size") ||
       !reading_.top.has_value("num_attention_heads")) {
     return;
   }

@@ -123,7 +123,7 @@ void HfScalingReader::yarn_multipliers(double factor) {
     scheme += ",mscale_logits=true";
     notes_.field("logit_multiplier", "(0.1 mscale_all_dim ln(factor) + 1)^2",
                  Provenance::kFamilyDefault, "model_type " + std::string(reading_.family.name));
-    if (reading_.family.name == "deepseek_v2") {
+    if (reading_.family.logits_left) {
       notes_.info(name("mscale_all_dim"),
                   "logits are multiplied by the square of its magnitude, as in DeepSeek's own "
                   "code, vLLM and llama.cpp; transformers' deepseek_v2 leaves it out");
