@@ -4,6 +4,7 @@
 #include "ropewalk/config/hf_scaling.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,6 +16,23 @@ HfScalingReader::HfScalingReader(HfReading& reading, const HfKeys& keys, const H
                                  const HfWidth& width, HfNotes& notes)
     : reading_(reading), keys_(keys), length_(length), width_(width), notes_(notes) {}
 
+std::span<const HfScalingReader::Type> HfScalingReader::types() {
+  using R = HfScalingReader;
+  static constexpr std::array<Type, 12> kTypes = {{{"default", &R::plain},
+                                                   {"linear", &R::linear},
+                                                   {"dynamic", &R::dynamic},
+                                                   {"yarn", &R::yarn},
+                                                   {"llama3", &R::llama3},
+                                                   {"longrope", &R::longrope},
+                                                   {"ntk", &R::ntk},
+                                                   {"mrope", &R::plain},
+                                                   {"xdrope", &R::alpha},
+                                                   {"proportional", &R::proportional},
+                                                   {"deepseek_yarn", &R::yarn},
+                                                   {"telechat3-yarn", &R::yarn}}};
+  return kTypes;
+}
+
 HfScaling HfScalingReader::read() {
   count_from(length_.positions, "context_length");
   const std::string& type = keys_.type;
@@ -24,31 +42,13 @@ HfScaling HfScalingReader::read() {
     notes_.field("scaling", type, provenance,
                  keys_.block->is_defaults() ? "no rope_parameters" : name(keys_.type_key));
   }
-  if (keys_.block == nullptr) {
-    plain();
-  } else if (type == "yarn" && reading_.family.yarn_is_longrope && block_has("long_factor")) {
+  if (type == "yarn" && reading_.family.yarn_is_longrope && block_has("long_factor")) {
     notes_.info(name(keys_.type_key), name(keys_.type_key) +
                                           " is yarn: " + std::string(reading_.family.name) +
                                           "'s class reads it as longrope, as its lists say");
     longrope();
-  } else if (type == "linear") {
-    linear();
-  } else if (type == "dynamic") {
-    dynamic();
-  } else if (type == "xdrope") {
-    alpha();
-  } else if (type == "ntk") {
-    ntk();
-  } else if (type == "llama3") {
-    llama3();
-  } else if (type == "proportional") {
-    proportional();
-  } else if (type == "longrope") {
-    longrope();
-  } else if (type == "yarn" || type == "deepseek_yarn" || type == "telechat3-yarn") {
-    yarn();
   } else {
-    plain();
+    (this->*std::ranges::find(types(), type, &Type::name)->read)();
   }
   return std::move(result_);
 }

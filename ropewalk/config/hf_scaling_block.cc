@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ropewalk/config/hf_scaling.h"
 #include "ropewalk/config/hf_spelling.h"
 #include "ropewalk/formats/printable.h"
 
@@ -13,10 +14,6 @@ namespace ropewalk {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array<std::string_view, 12> kTypes = {
-    "default", "linear", "dynamic", "yarn",         "llama3",        "longrope",
-    "ntk",     "mrope",  "xdrope",  "proportional", "deepseek_yarn", "telechat3-yarn"};
 
 using Says = HfScalingKey::Says;
 
@@ -101,12 +98,13 @@ DeclaredType type_of(JsonFields& block, const HfFamily& family) {
   const std::string spelled = modern && !axes_only ? *modern : *legacy;
   DeclaredType declared = {canonical_type(spelled), modern && !axes_only ? "rope_type" : "type"};
   if (declared.type == family.plain_type) declared.type = "default";
-  if (std::ranges::find(kTypes, declared.type) != kTypes.end()) return declared;
+  std::vector<std::string> names;
   std::string known;
-  for (const std::string_view type : kTypes) {
-    known += (known.empty() ? "" : ", ") + std::string(type);
+  for (const HfScalingReader::Type& type : HfScalingReader::types()) {
+    if (type.name == declared.type) return declared;
+    known += (known.empty() ? "" : ", ") + names.emplace_back(type.name);
   }
-  const std::string nearest = nearest_spelling(spelled, {kTypes.begin(), kTypes.end()});
+  const std::string nearest = nearest_spelling(spelled, names);
   throw Error(block.place(declared.key), "must be one of " + known + " (su is longrope)",
               printable(spelled, 60), nearest.empty() ? "" : "did you mean " + nearest + "?")
       .of(FaultKind::kUnknownValue);
