@@ -217,8 +217,10 @@ void run(const Options& options) {
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
+  const bool directory = std::filesystem::is_directory(options.model.path);
   const RaceOptions race{.target_length = options.target,
                          .engine = engine,
+                         .format = directory ? ModelFormat::kHuggingFace : ModelFormat::kGguf,
                          .candidates = candidates(options, trained),
                          .copy_windows = options.copy_windows,
                          .halve = options.schemes.empty()};

@@ -19,6 +19,10 @@ enum class TargetEngine { kLlamaCpp, kVllm, kTransformers };
 inline constexpr std::array<TargetEngine, 3> kTargetEngines = {
     TargetEngine::kLlamaCpp, TargetEngine::kVllm, TargetEngine::kTransformers};
 
+// What a ModelConfig was read from. llama.cpp reads a config.json by way of its converter;
+// transformers and vLLM read a GGUF file by transformers' own reader.
+enum class ModelFormat { kGguf, kHuggingFace };
+
 // "llama.cpp", "vllm", "transformers".
 std::string to_string(TargetEngine engine);
 

@@ -15,10 +15,6 @@
 
 namespace ropewalk {
 
-// What a ModelConfig was read from. llama.cpp reads a config.json by way of its converter;
-// transformers and vLLM read a GGUF file by transformers' own reader.
-enum class ModelFormat { kGguf, kHuggingFace };
-
 // One rule by which engines part from files. Numbers 1 to 19 and those after them are the rows of
 // docs/engines.md.
 struct EngineRule {

@@ -412,7 +412,8 @@ TEST(EngineViews, EveryRuleHasARowInTheDocument) {
 // What `write` and `extend` call portable goes by the same rules.
 TEST(Portability, OfWhatAFileDeclaresGoesByTheEngine) {
   const auto portable = [](Model model, TargetEngine engine) {
-    return judge_portability(model.config(), "declared", engine).portable;
+    const ModelFormat format = engine == kLlamaCpp ? ModelFormat::kGguf : ModelFormat::kHuggingFace;
+    return judge_portability(model.config(), format, "declared", engine).portable;
   };
   const Model oss("gpt-oss", "yarn,factor=32,truncate=false", 150000, 64);
   EXPECT_FALSE(portable(oss, kLlamaCpp));
@@ -424,6 +425,10 @@ TEST(Portability, OfWhatAFileDeclaresGoesByTheEngine) {
   for (const TargetEngine engine : kTargetEngines) {
     EXPECT_TRUE(portable(Model("llama", "linear,factor=4"), engine));
   }
+  // transformers' GGUF reader, which vLLM uses too, takes no scaling from the file.
+  Model scaled("llama", "linear,factor=4");
+  EXPECT_FALSE(
+      judge_portability(scaled.config(), ModelFormat::kGguf, "declared", kTransformers).portable);
 }
 
 TEST(EngineGap, IsOneLine) {

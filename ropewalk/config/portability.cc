@@ -10,9 +10,7 @@ namespace ropewalk {
 namespace {
 
 // Why the engine does not compute what the file declares; empty where it does.
-std::string parts_from_file(const ModelConfig& declared, TargetEngine engine) {
-  const ModelFormat format =
-      engine == TargetEngine::kLlamaCpp ? ModelFormat::kGguf : ModelFormat::kHuggingFace;
+std::string parts_from_file(const ModelConfig& declared, ModelFormat format, TargetEngine engine) {
   for (const EngineView& view : engine_views(declared, format, engine)) {
     if (view.rule.is_note || !view.rule.versions.empty()) continue;
     return view.says + ": " + to_string(engine) + " takes " + view.takes;
@@ -29,15 +27,15 @@ Portability judged(const std::string& how, const std::string& differs) {
 
 }  // namespace
 
-Portability judge_portability(const ModelConfig& declared, const std::string& scheme,
-                              TargetEngine engine) {
+Portability judge_portability(const ModelConfig& declared, ModelFormat format,
+                              const std::string& scheme, TargetEngine engine) {
   // What is wrong with the scheme itself is thrown here, before the engine is asked.
   const ParsedScheme parsed = parse_scheme(scheme);
   for (const LayerGroup& group : declared.groups) {
     if (group.rotary) apply_scheme(parsed, *group.rotary);
   }
   if (parsed.is_declared()) {
-    const std::string why_not = parts_from_file(declared, engine);
+    const std::string why_not = parts_from_file(declared, format, engine);
     if (!why_not.empty()) return {.why_not = why_not};
   }
   try {

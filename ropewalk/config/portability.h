@@ -19,9 +19,10 @@ struct Portability {
 // keys and tensors which the engine loads for that architecture. The judgement is of the scheme:
 // the declared model may be a GGUF file or a config.json, whatever the engine reads.
 // "declared" is judged by what the engine does with the file as it is: engine_views().
+//   format  what `declared` was read from
 //   scheme  one that apply_scheme takes for this model; throws Error otherwise
-Portability judge_portability(const ModelConfig& declared, const std::string& scheme,
-                              TargetEngine engine);
+Portability judge_portability(const ModelConfig& declared, ModelFormat format,
+                              const std::string& scheme, TargetEngine engine);
 
 }  // namespace ropewalk
 

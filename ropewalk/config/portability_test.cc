@@ -23,7 +23,8 @@ ModelConfig model(const std::string& architecture = "llama") {
 
 std::string how(const std::string& scheme, TargetEngine engine,
                 const std::string& architecture = "llama") {
-  const Portability judged = judge_portability(model(architecture), scheme, engine);
+  const Portability judged =
+      judge_portability(model(architecture), ModelFormat::kGguf, scheme, engine);
   EXPECT_TRUE(judged.portable) << scheme << ": " << judged.why_not;
   EXPECT_EQ(judged.why_not, "");
   return judged.how;
@@ -31,7 +32,8 @@ std::string how(const std::string& scheme, TargetEngine engine,
 
 std::string why_not(const std::string& scheme, TargetEngine engine,
                     const std::string& architecture = "llama") {
-  const Portability judged = judge_portability(model(architecture), scheme, engine);
+  const Portability judged =
+      judge_portability(model(architecture), ModelFormat::kGguf, scheme, engine);
   EXPECT_FALSE(judged.portable) << scheme << ": " << judged.how;
   return judged.why_not;
 }

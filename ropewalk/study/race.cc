@@ -74,7 +74,7 @@ class Race {
     runner.candidate.scheme = parsed.text();
     runner.candidate.recommended = parsed.recommended();
     runner.candidate.portability =
-        judge_portability(model_.config(), parsed.text(), options_.engine);
+        judge_portability(model_.config(), options_.format, parsed.text(), options_.engine);
     runner.positions = make_positions(model_.config(), {{.scheme = parsed.text()}});
     const auto& schemes = runner.positions.schemes;
     runner.candidate.truncates = std::any_of(

@@ -21,6 +21,7 @@ namespace ropewalk {
 struct RaceOptions {
   int64_t target_length = 0;  // N
   TargetEngine engine = TargetEngine::kLlamaCpp;
+  ModelFormat format = ModelFormat::kGguf;  // of the model's file
   std::vector<std::string> candidates;  // scheme strings; "declared" is added where it is missing
   size_t copy_windows = 4;              // windows of the copy test, at most
   bool halve = true;  // false: every candidate runs every window and the copy test
