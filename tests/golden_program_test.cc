@@ -117,6 +117,37 @@ TEST_F(GoldenProgram, NotesWhatTheGoldenFilesDisputeThemselves) {
   EXPECT_THAT(result.out, HasSubstr("1 of    1"));
 }
 
+// The file's own 64 tokens are not L of what is asked for on top of it.
+TEST_F(GoldenProgram, SaysThatALengthIsInferred) {
+  json asked = rope_case();
+  asked["rule"] = "dynamic_yarn";
+  asked["variants"] = {{{"seq_len", 8}, {"attention_factor", "1"}},
+                       {{"seq_len", 9}, {"attention_factor", "1.0117783035656383"}}};
+  write("asked", asked);
+  const RunResult inferred = run(folder_.path());
+  EXPECT_EQ(inferred.status, 0) << inferred.out;
+  EXPECT_THAT(inferred.out, HasSubstr("NOTE rope: variants: L = 8 is inferred"));
+
+  for (json& variant : asked["variants"]) variant["original_max"] = 8;
+  write("asked", asked);
+  const RunResult given = run(folder_.path());
+  EXPECT_EQ(given.status, 0) << given.out;
+  EXPECT_THAT(given.out, Not(HasSubstr("NOTE")));
+}
+
+TEST_F(GoldenProgram, SaysWhoseWordsItTakes) {
+  const json layers = {{"id", "words"},
+                       {"kind", "layers"},
+                       {"rule", "layer_map"},
+                       {"config", rope_case()["config"]},
+                       {"per_layer", {"theta=10000"}}};
+  write("words", layers);
+  const RunResult result = run(folder_.path());
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out,
+              HasSubstr("NOTE words: per_layer[0]: \"theta=10000\" is taken for \"rope\""));
+}
+
 TEST_F(GoldenProgram, AllowsFourUnitsInTheLastPlace) {
   json near = rope_case();
   near["variants"][0]["inv_freq"][1] = "0.010000000000000005";  // 3

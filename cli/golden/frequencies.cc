@@ -50,14 +50,17 @@ std::string parameter(const Json& golden, const Json& variant, const char* in_va
   throw Error(in_variant, "must be given by a case of rule " + rule_of(golden));
 }
 
-// L of a rule that is asked for: named, else the length from which the case looks one token further
-// (lengths are given on both sides of what changes there), else the file's own.
-std::optional<int64_t> original_length(const Json& golden, const Json& variant) {
+// L of a rule that is asked for, as the variant gives it.
+std::optional<int64_t> given_length(const Json& variant) {
   for (const char* const key : {"original_max", "original_max_position_embeddings"}) {
-    for (const Json* const place : {&variant, &golden["resolved"]}) {
-      if (place->contains(key)) return (*place)[key].get<int64_t>();
-    }
+    if (variant.contains(key)) return variant[key].get<int64_t>();
   }
+  return std::nullopt;
+}
+
+// The length from which the case looks one token further: lengths are given on both sides of what
+// changes there.
+std::optional<int64_t> inferred_length(const Json& golden) {
   std::set<int64_t> lengths;
   for (const Json& other : golden["variants"]) {
     if (other.contains("seq_len")) lengths.insert(other["seq_len"].get<int64_t>());
@@ -68,9 +71,17 @@ std::optional<int64_t> original_length(const Json& golden, const Json& variant) 
   return std::nullopt;
 }
 
+// Whether L is a guess, and not the file's own where no variant gives one.
+bool infers_length(const Json& golden, const Json& variant) {
+  const std::string rule = rule_of(golden);
+  return (rule == "dynamic_yarn" || rule == "part_ntk" || rule == "ntk_by_parts") &&
+         !given_length(variant) && inferred_length(golden);
+}
+
 std::string asked_scheme(const Json& golden, const Json& variant) {
   const std::string rule = rule_of(golden);
-  const std::optional<int64_t> length = original_length(golden, variant);
+  const std::optional<int64_t> given = given_length(variant);
+  const std::optional<int64_t> length = given ? given : inferred_length(golden);
   const std::string original = length ? ",original=" + std::to_string(*length) : "";
   if (rule == "dynamic_yarn") return "dynamic_yarn" + original;
   const std::string factor = ",factor=" + parameter(golden, variant, "scale", "factor");
@@ -259,9 +270,16 @@ Value compute_frequencies(const Json& golden) {
   if (!golden.contains("variants")) return out;
   Value variants = Value::list();
   for (const Json& variant : golden["variants"]) {
-    variants.push(is_asked_for(rule)
-                      ? variant_value(asked_subject(declared, golden, variant), variant)
-                      : variant_value(declared, variant));
+    if (!is_asked_for(rule)) {
+      variants.push(variant_value(declared, variant));
+      continue;
+    }
+    const Subject asked = asked_subject(declared, golden, variant);
+    variants.push(variant_value(asked, variant));
+    if (infers_length(golden, variant)) {
+      variants.note("L = " + std::to_string(asked.original()) +
+                    " is inferred from the lengths of the variants: the case does not give it");
+    }
   }
   out.set("variants", std::move(variants));
   return out;

@@ -37,7 +37,8 @@ const LayerGroup& named_group(const ModelConfig& config, const std::string& name
 Value layout_value(const Rotary& rotary, const Json& golden) {
   const std::string order = rotary.layout.order == PairOrder::kHalf ? "half" : "interleaved";
   const std::string told = golden.value("layout_gguf", "");
-  return Value::exact(told.substr(0, told.find(' ')) == order ? told : order);
+  return told.substr(0, told.find(' ')) == order ? Value::reworded(order, told)
+                                                 : Value::exact(order);
 }
 
 // The frequencies under the file's own scheme, some of its parameters left to their fallbacks or

@@ -51,15 +51,16 @@ std::vector<std::string> words_of(const std::string& text) {
 
 // A case says of its layers what tells them apart: the scheme, the base, the axes, or only that they
 // are rotated. Its own words where all are true of the layer, else ours.
-std::string in_words_of(const Json& wanted, const LayerGroup& group) {
+Value in_words_of(const Json& wanted, const LayerGroup& group) {
   const std::string ours = described(group);
-  if (!wanted.is_string() || !group.rotary) return ours;
+  if (!wanted.is_string() || !group.rotary) return Value::exact(ours);
   const auto text = wanted.get<std::string>();
   const std::vector<std::string> said = statements(group);
   const auto is_true = [&](const std::string& word) {
     return std::ranges::find(said, word) != said.end();
   };
-  return std::ranges::all_of(words_of(text), is_true) ? text : ours;
+  return std::ranges::all_of(words_of(text), is_true) ? Value::reworded(ours, text)
+                                                      : Value::exact(ours);
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ Value compute_layers(const Json& golden) {
   for (size_t layer = 0; layer < config.group_of_layer.size(); ++layer) {
     const auto group = static_cast<size_t>(config.group_of_layer[layer]);
     const Json words = layer < wanted.size() ? wanted[layer] : Json();
-    layers.push(Value::exact(in_words_of(words, config.groups.at(group))));
+    layers.push(in_words_of(words, config.groups.at(group)));
   }
   Value out = Value::object();
   out.set("per_layer", std::move(layers));

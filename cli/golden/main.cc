@@ -36,7 +36,7 @@ struct Result {
   std::vector<Failure> failures;
 
   bool passed() const {
-    return std::ranges::all_of(failures, [](const Failure& failure) { return failure.disputed; });
+    return std::ranges::all_of(failures, [](const Failure& failure) { return failure.is_note; });
   }
 };
 
@@ -64,7 +64,7 @@ Result run_case(const std::filesystem::path& file) {
 
 void print_failures(const Result& result) {
   for (const Failure& failure : result.failures) {
-    fmt::print("{} {}: {}{}{}\n", failure.disputed ? "NOTE" : "FAIL", result.id, failure.where,
+    fmt::print("{} {}: {}{}{}\n", failure.is_note ? "NOTE" : "FAIL", result.id, failure.where,
                failure.where.empty() ? "" : ": ", failure.what);
   }
 }
@@ -97,7 +97,7 @@ void print_json(const std::vector<Result>& results) {
     for (const auto& [name, value] : result.values.items()) entry[name] = value;
     for (const char* const name : {"failures", "notes"}) entry[name] = Json::array();
     for (const Failure& failure : result.failures) {
-      entry[failure.disputed ? "notes" : "failures"].push_back(
+      entry[failure.is_note ? "notes" : "failures"].push_back(
           {{"field", failure.where}, {"text", failure.what}});
     }
     list.push_back(std::move(entry));

@@ -54,6 +54,12 @@ Value Value::disputed(Json value, std::string reason) {
   return made;
 }
 
+Value Value::reworded(const std::string& ours, const std::string& theirs) {
+  Value made = exact(theirs);
+  if (ours != theirs) made.note("\"" + theirs + "\" is taken for \"" + ours + "\"");
+  return made;
+}
+
 Value Value::real(double value, double bound) {
   Value made;
   made.kind_ = Kind::kReal;
@@ -91,6 +97,11 @@ Value& Value::push(Value value) {
   return *this;
 }
 
+Value& Value::note(std::string text) {
+  notes_.push_back(std::move(text));
+  return *this;
+}
+
 Json Value::to_json() const {
   switch (kind_) {
     case Kind::kExact:
@@ -114,6 +125,7 @@ Json Value::to_json() const {
 class Comparison {
  public:
   void compare(const Value& computed, const Json& golden, const std::string& where) {
+    add_notes(computed, where);
     switch (computed.kind_) {
       case Value::Kind::kExact:
         return compare_exact(computed, golden, where);
@@ -129,6 +141,7 @@ class Comparison {
   void compare_object(const Value& computed, const Json& golden, const std::string& where,
                       const std::vector<std::string>& ignored) {
     if (!golden.is_object()) return fail(where, "got an object", golden);
+    if (where.empty()) add_notes(computed, where);
     const std::string before = where.empty() ? "" : where + ".";
     for (const auto& [name, value] : computed.fields_) {
       if (golden.contains(name)) compare(value, golden[name], before + name);
@@ -145,6 +158,13 @@ class Comparison {
   std::vector<Failure> failures;
 
  private:
+  void add_notes(const Value& computed, const std::string& where) {
+    for (const std::string& text : computed.notes_) {
+      if (std::ranges::find(failures, text, &Failure::what) != failures.end()) continue;
+      failures.push_back({where, text, true});
+    }
+  }
+
   void fail(const std::string& where, const std::string& got, const Json& wanted) {
     failures.push_back({where, got + ", want " + shortened(wanted)});
   }
@@ -157,7 +177,7 @@ class Comparison {
     fail(where, "got " + shortened(got), wanted);
     if (computed.dispute_.empty()) return;
     failures.back().what += "; " + computed.dispute_;
-    failures.back().disputed = true;
+    failures.back().is_note = true;
   }
 
   void compare_real(const Value& computed, const Json& golden, const std::string& where) {

@@ -26,6 +26,8 @@ class Value {
   // Of which the golden files themselves say two things: what differs is noted, with the reason, and
   // fails nothing.
   static Value disputed(Json value, std::string reason);
+  // A text for which the case has other words that mean the same: these are taken, with a note.
+  static Value reworded(const std::string& ours, const std::string& theirs);
   // The case's own value of a field that is given, not computed: echoed.
   static Value given(const Json& value) { return exact(value); }
 
@@ -34,6 +36,9 @@ class Value {
 
   Value& set(const std::string& name, Value value);
   Value& push(Value value);
+
+  // What a reader of the result must know of how it was computed.
+  Value& note(std::string text);
 
   // As golden files write it: reals as decimal strings of 17 digits.
   Json to_json() const;
@@ -45,6 +50,7 @@ class Value {
   Kind kind_ = Kind::kExact;
   Json exact_;
   std::string dispute_;
+  std::vector<std::string> notes_;
   double real_ = 0;
   double bound_ = 0;
   std::vector<Value> items_;
@@ -52,13 +58,13 @@ class Value {
 };
 
 struct Failure {
-  std::string where;      // field and indices: "variants[2].inv_freq[17]"
-  std::string what;       // what was got, what was wanted, and the bound
-  bool disputed = false;  // of Value::disputed(): a note
+  std::string where;     // field and indices: "variants[2].inv_freq[17]"
+  std::string what;      // what was got, what was wanted, and the bound
+  bool is_note = false;  // fails nothing
 };
 
-// The failures of `computed` against a case, `ignored` fields of its outermost object left out. What
-// the case holds and nobody computed is a failure too.
+// The failures of `computed` against a case, `ignored` fields of its outermost object left out, and
+// its notes, each text once. What the case holds and nobody computed is a failure too.
 std::vector<Failure> compare(const Value& computed, const Json& golden,
                              const std::vector<std::string>& ignored);
 
