@@ -49,6 +49,10 @@ class Model {
     config_.usable_length = length;
     return *this;
   }
+  Model& context(int64_t length) {
+    config_.context_length = length;
+    return *this;
+  }
   ModelConfig& config() { return config_; }
 
   std::vector<EngineView> views(TargetEngine engine, ModelFormat format = ModelFormat::kHuggingFace,
@@ -135,14 +139,14 @@ TEST(EngineViews, Row3AnExplicitAmplitude) {
 
 TEST(EngineViews, Row4TheRatioOfLengthsInOldTransformers) {
   Model qwen("qwen3", "yarn,factor=4,original=32768", 1e6, 128, 32768);
-  qwen.field("context_length", "40960", "max_position_embeddings");
+  qwen.context(40960);
   const EngineView view = qwen.view(4, kTransformers);
   ASSERT_TRUE(view.gap);
   EXPECT_THAT(view.takes, HasSubstr("factor 1.25"));
   EXPECT_NEAR(view.gap->amplitude_ratio, 1.0223143551314209 / 1.1386294361119891, 1e-12);
   EXPECT_FALSE(view.rule.versions.empty());
   Model agrees("qwen3", "yarn,factor=4,original=32768", 1e6, 128, 32768);
-  agrees.field("context_length", "131072", "max_position_embeddings");
+  agrees.context(131072);
   EXPECT_FALSE(agrees.has(4, kTransformers));
 }
 
@@ -371,10 +375,10 @@ TEST(EngineViews, Rows21To25) {
 
   const std::string lists = "longrope,long=" + list(8, 48) + ",short=" + list(1, 48);
   Model phi("phi3", lists + ",amplitude=2", 10000, 96, 4096);
-  phi.field("context_length", "131072", "max_position_embeddings");
+  phi.context(131072);
   EXPECT_NEAR(phi.view(22, kVllm).gap->amplitude_ratio, 1.1902380714238083 / 2, 1e-12);
   Model usual("phi3", lists + ",amplitude=1.1902380714238083", 10000, 96, 4096);
-  usual.field("context_length", "131072", "max_position_embeddings");
+  usual.context(131072);
   EXPECT_FALSE(usual.has(22, kVllm));
 
   EXPECT_TRUE(Model("qwen2", "llama3,factor=8,low=1,high=4").has(23, kLlamaCpp));

@@ -118,6 +118,7 @@ void Reader::read_sizes() {
   }
   shape.tied_output = file_.find_tensor("output.weight") == nullptr;
   context_length_ = size("context_length", "context_length");
+  config_.context_length = context_length_;
 }
 
 void Reader::read_heads() {

@@ -43,6 +43,7 @@ class Reader {
       set_single_group(config_, config_.shape.n_layers, {});
       read_unrotated(found);
     }
+    if (reading_.length) config_.context_length = reading_.length->positions;
     note_unread_keys(reading_.top, notes_);
     std::ranges::move(notes_.findings, std::back_inserter(config_.findings));
     config_.fields.insert(config_.fields.begin(), notes_.fields.begin(), notes_.fields.end());

@@ -134,6 +134,9 @@ struct ModelConfig {
                                         // file does not tell how many there are
   std::vector<PositionMechanism> mechanisms;  // beside rotation, for all layers
 
+  // The positions that the file declares, before any scaling is looked at; 0: unknown.
+  int64_t context_length = 0;
+
   // The most tokens that the file is good for as it stands, and why; 0 where nothing limits them.
   int64_t usable_length = 0;
   std::string usable_reason;
