@@ -161,38 +161,7 @@ std::vector<std::string> engine_views_of(const Error& fault) {
 }
 
 bool says_more(const EngineView& view, const Finding& finding) {
-  struct Subject {
-    int number;
-    std::string_view key;  // the last name of a finding's key
-  };
-  constexpr Subject kSubjects[] = {{1, "truncate"},
-                                   {2, "beta_fast"},
-                                   {3, "attention_factor"},
-                                   {3, "attn_factor"},
-                                   {4, "factor"},
-                                   {5, "rope_type"},
-                                   {5, "type"},
-                                   {5, "use_dynamic_ntk"},
-                                   {6, "long_factor"},
-                                   {7, "mscale_all_dim"},
-                                   {9, "mrope_section"},
-                                   {10, "alpha"},
-                                   {11, "original_max_position_embeddings"},
-                                   {12, "partial_rotary_factor"},
-                                   {13, "rope_type"},
-                                   {13, "type"},
-                                   {14, "factor"},
-                                   {16, "dual_chunk_attention_config"},
-                                   {17, "alibi"},
-                                   {19, "factor"},
-                                   {22, "attention_factor"},
-                                   {22, "short_mscale"},
-                                   {26, "rotary_emb_scale_base"}};
-  const std::string& key = finding.key;
-  const std::string last = key.substr(key.rfind('.') + 1);  // npos + 1 is 0
-  return std::ranges::any_of(kSubjects, [&](const Subject& subject) {
-    return subject.number == view.rule.number && subject.key == last;
-  });
+  return view.rule.number == finding.engine_rule;
 }
 
 std::string to_text(const EngineGap& gap) {

@@ -396,8 +396,9 @@ TEST(EngineViews, Row26) {
     const EngineView view = Model("nomic_bert", "xpos").view(26, engine);
     ASSERT_TRUE(view.gap);
     EXPECT_EQ(to_text(*view.gap), "pairs from 0 on decay otherwise");
-    EXPECT_FALSE(
-        judge_portability(Model("nomic_bert", "xpos").config(), "declared", engine).portable);
+    EXPECT_FALSE(judge_portability(Model("nomic_bert", "xpos").config(), ModelFormat::kHuggingFace,
+                                   "declared", engine)
+                     .portable);
   }
 }
 

@@ -143,9 +143,7 @@ void AxesReader::note_engines(const std::vector<int64_t>& sections,
     if (axes[pair] != ggml[pair]) pairs += (pairs.empty() ? "" : ", ") + std::to_string(pair);
   }
   if (pairs.empty()) return;
-  notes_.info("mrope_section", "llama.cpp turns pairs " + pairs +
-                                   " by a fourth coordinate, which it fills with 0: there they do "
-                                   "not turn; transformers and vLLM turn them by time");
+  notes_.remark("mrope_section", remarks::kLeftOverAxes, {pairs});
 }
 
 }  // namespace

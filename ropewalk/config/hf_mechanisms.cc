@@ -279,9 +279,7 @@ void MechanismReader::add_alibi() {
       AlibiBias{.slopes = alibi_slopes(shape_.n_heads, max_bias_.value_or(kUsual))});
   result_.usable_reason = "ALiBi: no table ends it";
   if (family_.rounds_slopes) {
-    reading_.notes.info("alibi",
-                        "Falcon's class rounds the slopes to bfloat16; here they are "
-                        "exact, as in vLLM");
+    reading_.notes.remark("alibi", remarks::kRoundedSlopes);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "ropewalk/config/hf_notes.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace ropewalk {
@@ -31,6 +32,24 @@ void HfNotes::add(Finding finding) {
     return other.key == finding.key && other.text == finding.text;
   });
   if (!known) findings.push_back(std::move(finding));
+}
+
+void HfNotes::remark(const std::string& key, const EngineRemark& remark,
+                     std::initializer_list<std::string> fills) {
+  std::string text(remark.text);
+  size_t at = 0;
+  for (const std::string& fill : fills) {
+    at = text.find("{}", at);
+    assert(at != text.npos);
+    text.replace(at, 2, fill);
+    at += fill.size();
+  }
+  const bool warns = remark.fault != FaultKind::kUnspecified;
+  add({.severity = warns ? Finding::Severity::kWarning : Finding::Severity::kInfo,
+       .kind = remark.fault,
+       .key = key,
+       .text = text,
+       .engine_rule = remark.rule});
 }
 
 void HfNotes::unused(JsonFields& from, const std::string& key, const std::string& why) {

@@ -3,11 +3,13 @@
 #define ROPEWALK_CONFIG_HF_NOTES_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ropewalk/config/engine_remarks.h"
 #include "ropewalk/config/hf_families.h"
 #include "ropewalk/config/json_fields.h"
 #include "ropewalk/config/model_config.h"
@@ -29,6 +31,10 @@ struct HfNotes {
             FaultKind kind = FaultKind::kUnspecified);
   void warn(const std::string& key, const std::string& text, FaultKind kind);
   void add(Finding finding);
+
+  //   fills  what the {} of its text stand for, in order
+  void remark(const std::string& key, const EngineRemark& remark,
+              std::initializer_list<std::string> fills = {});
 
   // Marks a key that counts for nothing here, and says so where it has a value.
   //   why  "layer_types says which layers they are"

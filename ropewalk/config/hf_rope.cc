@@ -92,10 +92,7 @@ std::string RopeReader::read_map() {
     dual_from_ = dual.name(original);
     notes().field_of_key("temperature_length", dual, original);
   }
-  notes().info(
-      top_.name(key),
-      "dual chunk attention and its logit multiplier: vLLM and SGLang apply them, as here; "
-      "transformers and llama.cpp ignore the block");
+  notes().remark(top_.name(key), remarks::kDualChunk);
   return "+dca,chunk=" + std::to_string(chunk) + ",local=" + std::to_string(local);
 }
 

@@ -115,12 +115,8 @@ void HfScalingReader::note_implied_factor(double factor, int64_t original) {
   if (length_.positions == 0) return;
   const double implied = static_cast<double>(length_.positions) / static_cast<double>(original);
   if (implied == 1 || implied == factor) return;
-  notes_.warn(name("factor"),
-              name("factor") + " is " + to_text(factor) +
-                  ", but max_position_embeddings / original_length is " + to_text(implied) +
-                  ": transformers 4.46 to 4.5x took the ratio, 5 and the other engines take the "
-                  "factor",
-              FaultKind::kInconsistent);
+  notes_.remark(name("factor"), remarks::kRatio,
+                {name("factor"), to_text(factor), to_text(implied)});
 }
 
 // ---- what the model says outside of a block
@@ -152,9 +148,7 @@ void HfScalingReader::qwen() {
   }
   notes_.field("scaling", "qwen_dynamic_ntk", Provenance::kFile, flag);
   result_.scheme = "qwen_dynamic_ntk,original=" + std::to_string(result_.trained_length);
-  notes_.info(flag,
-              "the base grows with the length of the sequence by powers of two; llama.cpp "
-              "and vLLM take it as it is");
+  notes_.remark(flag, remarks::kQwenDynamic);
 }
 
 // nomic-embed: a dynamic base above the length it was trained at.
@@ -193,11 +187,7 @@ void HfScalingReader::decaying(const std::string& key) {
   }
   notes_.field("scaling", "xpos", Provenance::kFile, key);
   result_.scheme = "xpos,scale_base=" + to_text(scale_base);
-  notes_.warn(key,
-              key +
-                  " makes scores decay with distance (xPos), as flash-attn has it; the model's own "
-                  "code for transformers ignores it",
-              FaultKind::kInconsistent);
+  notes_.remark(key, remarks::kDecay, {key});
 }
 
 // TeleChat-1: Qwen's steps, as for training_seqlen tokens at least, and an amplitude above it.
@@ -255,14 +245,9 @@ void HfScalingReader::dynamic() {
           FaultKind::kInconsistent);
     }
   } else {
-    notes_.info(name(keys_.type_key),
-                "dynamic: the base grows with the number of tokens above "
-                "max_position_embeddings; vLLM never scales without max_trained_positions, "
-                "llama.cpp not at all");
+    notes_.remark(name(keys_.type_key), remarks::kDynamic);
   }
-  notes_.info(name("factor"),
-              "transformers keeps keys that were cached under a smaller base, and after a long "
-              "call may keep the long base; here the length is an argument");
+  notes_.remark(name("factor"), remarks::kDynamicState);
   result_.scheme = "dynamic_ntk,factor=" + to_text(factor) + ",block=all";
   usable(factor * static_cast<double>(length_.positions),
          "dynamic base: factor * max_position_embeddings, as vLLM counts");
@@ -277,25 +262,19 @@ void HfScalingReader::alpha() {
   if (value < 1) throw block().wrong(key, "must be at least 1: below, pairs would turn faster");
   notes_.field_of_key(key, block(), key);
   result_.scheme = "ntk,factor=" + to_text(value);
-  notes_.info(name(key),
-              "alpha: the base times alpha^(d / (d - 2)), at all lengths; transformers loses it "
-              "above max_position_embeddings, llama.cpp holds the product as float32");
+  notes_.remark(name(key), remarks::kAlpha);
 }
 
 void HfScalingReader::ntk() {
   const double factor = read_factor();
   const std::string power = "mixed_b";
-  const std::string who = "ntk: the formula of vLLM and kexue.fm is taken, ";
   if (positive(power)) {
     result_.scheme =
         "ntk_mixed,factor=" + to_text(factor) + ",power=" + to_text(*block().number(power));
-    notes_.info(name(keys_.type_key), who + "with mixed_b; transformers does not know the type");
+    notes_.remark(name(keys_.type_key), remarks::kNtkMixed);
   } else {
     result_.scheme = "ntk_fixed,factor=" + to_text(factor);
-    notes_.info(name(keys_.type_key),
-                who +
-                    "(base s)^(-2i/d) s^(-2/d), which is not bloc97's NTK-aware one; "
-                    "transformers does not know the type");
+    notes_.remark(name(keys_.type_key), remarks::kNtk);
   }
 }
 
@@ -314,9 +293,7 @@ void HfScalingReader::llama3() {
   const std::string key = "original_max_position_embeddings";
   constexpr int64_t kConverters = 8192;
   if (original != kConverters && !reading_.top.has_value(key)) {
-    notes_.info(name(key), name(key) + " is " + std::to_string(original) +
-                               "; llama.cpp's converter looks for the key at the top level alone, "
-                               "and takes 8192 without it");
+    notes_.remark(name(key), remarks::kLlama3Original, {name(key), std::to_string(original)});
   }
   result_.scheme = "llama3,factor=" + to_text(factor) + ",low=" + to_text(low) +
                    ",high=" + to_text(high) + ",original=" + std::to_string(original);
@@ -329,9 +306,7 @@ void HfScalingReader::proportional() {
   const double factor = read_factor();
   result_.scheme += ",factor=" + to_text(factor);
   if (factor != 1) {
-    notes_.info(name("factor"),
-                "proportional: transformers divides the frequencies by factor, vLLM and llama.cpp "
-                "ignore it");
+    notes_.remark(name("factor"), remarks::kProportionalFactor);
   }
 }
 

@@ -254,9 +254,8 @@ void WidthReader::note_converter(int64_t width) {
                            static_cast<double>(hidden)) /
       heads;
   if (rotated == width) return;
-  notes_.info(head_.key, "rotary_dim is " + std::to_string(width) +
-                             "; llama.cpp's converter derives " + std::to_string(rotated) +
-                             " from hidden_size and writes a file that is wrong");
+  notes_.remark(head_.key, remarks::kCutFromHidden,
+                {std::to_string(width), std::to_string(rotated)});
 }
 
 }  // namespace

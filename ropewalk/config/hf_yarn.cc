@@ -105,9 +105,7 @@ void HfScalingReader::yarn_multipliers(double factor) {
   const bool given = multiplier("attention_factor");
   if (given) {
     scheme += ",attention_factor=" + to_text(*block().number("attention_factor"));
-    notes_.info(name("attention_factor"),
-                "attention_factor: transformers alone takes it; vLLM calls it attn_factor and "
-                "multiplies by it, llama.cpp takes 1 + 0.1 ln(factor)");
+    notes_.remark(name("attention_factor"), remarks::kAttentionFactor);
   }
   for (const std::string key : {"mscale", "mscale_all_dim"}) {
     block().mark(key);
@@ -124,9 +122,7 @@ void HfScalingReader::yarn_multipliers(double factor) {
     notes_.field("logit_multiplier", "(0.1 mscale_all_dim ln(factor) + 1)^2",
                  Provenance::kFamilyDefault, "model_type " + std::string(reading_.family.name));
     if (reading_.family.logits_left) {
-      notes_.info(name("mscale_all_dim"),
-                  "logits are multiplied by the square of its magnitude, as in DeepSeek's own "
-                  "code, vLLM and llama.cpp; transformers' deepseek_v2 leaves it out");
+      notes_.remark(name("mscale_all_dim"), remarks::kSquare);
     }
   }
   if (keys_.type == "telechat3-yarn") scheme += ",coefficient=0.07";
@@ -154,9 +150,7 @@ void HfScalingReader::yarn_multiplied(double factor) {
   if (applies) amplitude = own_amplitude(factor);
   if (multiplied) {
     amplitude = amplitude * DoubleDouble(*block().number(times));
-    notes_.info(name(times),
-                "attn_factor: vLLM multiplies the amplitude by it, and so is it taken "
-                "here; transformers does not know the key");
+    notes_.remark(name(times), remarks::kAttnFactor);
   }
   const std::string text = to_text(static_cast<double>(amplitude));
   result_.scheme += ",attention_factor=" + text;
@@ -177,16 +171,12 @@ DoubleDouble HfScalingReader::own_amplitude(double factor) {
 
 void HfScalingReader::yarn_engines(double factor) {
   if (block_has("truncate") && !*block().flag("truncate")) {
-    notes_.info(name("truncate"),
-                "truncate is false: transformers and vLLM run the ramp between fractions of a "
-                "pair, llama.cpp between whole ones");
+    notes_.remark(name("truncate"), remarks::kTruncate);
   }
   const bool own_ramp = (block_has("beta_fast") && *block().number("beta_fast") != 32) ||
                         (block_has("beta_slow") && *block().number("beta_slow") != 1);
   if (own_ramp) {
-    notes_.info(name("beta_fast"),
-                "beta_fast and beta_slow other than 32 and 1: llama.cpp reads them for grok and "
-                "mistral3 alone, and takes 32 and 1 for others");
+    notes_.remark(name("beta_fast"), remarks::kBetas);
   }
   if (factor == 1) {
     notes_.warn(name("factor"), name("factor") + " is 1: the scaling changes nothing",
@@ -219,9 +209,7 @@ std::string HfScalingReader::divisors(const std::string& key) {
 // Ding et al. 2024, as in Phi-3's code: sqrt(1 + ln(s) / ln(L)), for both lists.
 double HfScalingReader::longrope_amplitude(int64_t original) {
   if (multiplier("attention_factor")) {
-    notes_.info(name("attention_factor"),
-                "attention_factor: transformers takes it; vLLM scales unless short_mscale and "
-                "long_mscale are given");
+    notes_.remark(name("attention_factor"), remarks::kListAmplitude);
     return *block().number("attention_factor");
   }
   DoubleDouble factor = DoubleDouble(length_.positions) / DoubleDouble(original);
@@ -247,9 +235,7 @@ void HfScalingReader::longrope_mscales() {
   const double longer = *block().number("long_mscale");
   if (longer != result_.amplitude) result_.long_amplitude = longer;
   if (!reading_.family.two_mscales) {
-    notes_.info(name("short_mscale"),
-                "short_mscale and long_mscale: vLLM and Phi-3.5-MoE's class take them, and so are "
-                "they taken here; transformers derives the amplitude from the lengths");
+    notes_.remark(name("short_mscale"), remarks::kTwoMscales);
   }
 }
 
@@ -265,10 +251,7 @@ void HfScalingReader::longrope() {
   result_.amplitude = longrope_amplitude(original);
   longrope_mscales();
   if (long_list != short_list) {
-    notes_.info(name("long_factor"),
-                "longrope: the long list counts above " + std::to_string(original) +
-                    " tokens; transformers goes by the tokens of each call, vLLM and llama.cpp by "
-                    "the length they were started with; long lists cost short texts some quality");
+    notes_.remark(name("long_factor"), remarks::kTwoLists, {std::to_string(original)});
   }
   result_.scheme = "longrope,long=" + long_list + ",short=" + short_list +
                    ",amplitude=" + to_text(result_.amplitude);

@@ -62,8 +62,9 @@ struct Finding {
   };
   Severity severity = Severity::kInfo;
   FaultKind kind = FaultKind::kUnspecified;
-  std::string key;   // as the file has it: "rope_scaling.factor"; empty where it is about no key
-  std::string text;  // one sentence naming key, value and what is made of it
+  std::string key;      // as the file has it: "rope_scaling.factor"; empty where it is about no key
+  std::string text;     // one sentence naming key, value and what is made of it
+  int engine_rule = 0;  // the row of docs/engines.md that it is about; 0: none
 };
 
 // Layers that declare the same positions.
