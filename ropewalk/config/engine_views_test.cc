@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "ropewalk/config/gguf_architectures.h"
+#include "ropewalk/config/hf_families.h"
 #include "ropewalk/config/portability.h"
 #include "ropewalk/math/alibi.h"
 #include "ropewalk/schemes/param_value.h"
@@ -259,6 +261,21 @@ TEST(EngineTable, KnowsModelTypesByTheirArchitecture) {
   EXPECT_EQ(llama_cpp_architecture("qwen3_vl_text"), "qwen3vl");
   EXPECT_EQ(llama_cpp_architecture("llama"), "llama");
   EXPECT_TRUE(llama_cpp_loads_rope_freqs("llama4_text"));
+}
+
+TEST(EngineTable, AnArchitectureIsItsOwnName) {
+  for (const GgufArchitecture& architecture : gguf_architectures()) {
+    EXPECT_EQ(llama_cpp_architecture(architecture.name), architecture.name);
+  }
+}
+
+TEST(EngineTable, EveryNameOfARowIsAnArchitecture) {
+  for (const std::span<const HfFamily> group : hf_families()) {
+    for (const HfFamily& family : group) {
+      if (family.gguf.empty()) continue;
+      EXPECT_NE(find_gguf_architecture(family.gguf), nullptr) << family.name;
+    }
+  }
 }
 
 // The atlas has older names for two: DeepSeek-V3.2 has had an architecture of its own since, and
