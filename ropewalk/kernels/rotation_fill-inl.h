@@ -132,6 +132,14 @@ class Column {
       lone_entries(hn::LoadU(tag, plan.start.data() + x), hn::LoadU(tag, plan.start_lo.data() + x),
                    hn::LoadU(tag, plan.step.data() + x), hn::Set(tag, turns_.hi),
                    hn::Set(tag, turns_.lo), amplitude_, cosine, sine);
+      // Rows rise: these follow each other where the last is no farther than that.
+      const size_t last = x + lanes - 1;
+      if (last < plan.rows.size() &&
+          plan.rows[last] - plan.rows[x] == static_cast<int64_t>(lanes - 1)) {
+        store_entries(cosine, cos_ + plan.rows[x]);
+        store_entries(sine, sin_ + plan.rows[x]);
+        continue;
+      }
       store_entries(cosine, cos);
       store_entries(sine, sin);
       for (size_t k = 0; k < lanes && x + k < plan.rows.size(); ++k) {

@@ -1,0 +1,78 @@
+// What memory lets a kernel move, measured beside it: copying, and scaling in place. Flops are in
+// peaks.h.
+#ifndef ROPEWALK_BENCH_ROOFLINE_H_
+#define ROPEWALK_BENCH_ROOFLINE_H_
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "bench/peaks.h"
+#include "ropewalk/base/aligned_buffer.h"
+
+namespace ropewalk::bench {
+
+// x *= factor.
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) inline void scale(
+    float* x, size_t size, float factor) {
+  for (size_t k = 0; k < size; ++k) x[k] *= factor;
+}
+
+// [first, last) of `size` that thread `t` of `threads` takes, in whole lines.
+inline std::pair<size_t, size_t> share(size_t size, int t, int threads) {
+  constexpr size_t kLine = 16;
+  const auto cut = [&](int k) { return size / kLine * static_cast<size_t>(k) / threads * kLine; };
+  return {cut(t), t + 1 == threads ? size : cut(t + 1)};
+}
+
+enum class Move { kCopy, kScale };
+
+// Bytes a second, read and written ones counted both, of memcpy from one buffer to another or of
+// scaling one in place; `bytes` of them in one buffer, shared between the threads. Median of 9, by
+// the clock.
+inline double measure_move(Move move, size_t bytes, int threads) {
+  const size_t size = std::max<size_t>(bytes / sizeof(float), 64);
+  AlignedBuffer<float> from(size);
+  AlignedBuffer<float> to(size);
+  const size_t repeats = std::max<size_t>(1, (size_t{16} << 20) / (size * sizeof(float)));
+  std::array<double, 9> rates{};
+  for (double& rate : rates) {
+    const auto start = std::chrono::steady_clock::now();
+#pragma omp parallel num_threads(threads)
+    {
+      const auto [first, last] = share(size, omp_get_thread_num(), threads);
+      for (size_t k = 0; k < repeats; ++k) {
+        if (move == Move::kScale) {
+          scale(to.data() + first, last - first, 1.0000001F);
+        } else {
+          std::memcpy(to.data() + first, from.data() + first, (last - first) * sizeof(float));
+        }
+        asm volatile("" : : "r"(to.data()) : "memory");
+      }
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    rate = 2.0 * static_cast<double>(size * sizeof(float) * repeats) / seconds.count();
+  }
+  std::ranges::sort(rates);
+  return rates[rates.size() / 2];
+}
+
+// The same, measured once for each size.
+inline double bytes_per_second(Move move, size_t bytes, int threads) {
+  static std::map<std::pair<std::pair<Move, size_t>, int>, double> known;
+  const auto key = std::pair(std::pair(move, bytes), threads);
+  const auto found = known.find(key);
+  return found != known.end()
+             ? found->second
+             : known.emplace(key, measure_move(move, bytes, threads)).first->second;
+}
+
+}  // namespace ropewalk::bench
+
+#endif  // ROPEWALK_BENCH_ROOFLINE_H_
