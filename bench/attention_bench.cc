@@ -50,9 +50,9 @@ void add(const std::string& name, const Setting& setting) {
 }
 
 const bool added = [] {
-  for (const char* scheme :
-       {"declared", "cap,window=1024", "leaky,window=1024,divisor=8",
-        "self_extend,window=1024,group=8", "full_turn", "window,size=1024", "log_tail,window=1024"}) {
+  for (const char* scheme : {"declared", "cap,window=1024", "leaky,window=1024,divisor=8",
+                             "self_extend,window=1024,group=8", "full_turn", "window,size=1024",
+                             "log_tail,window=1024"}) {
     add<float>(std::string("attend/float32/") + scheme, {scheme, Products::kFloat, ""});
   }
   add<Bf16>("attend/float32_of_bf16_cache/declared", {"declared", Products::kFloat, ""});

@@ -55,9 +55,8 @@ struct AttentionCase {
 
 inline Rotary rotary_of(const std::string& scheme) {
   return apply_scheme(
-      scheme,
-      plain_rotary({.base = 10000.0, .frequency_dim = kHeadDim, .trained_length = 4096},
-                   {PairOrder::kHalf, kHeadDim, kHeadDim}));
+      scheme, plain_rotary({.base = 10000.0, .frequency_dim = kHeadDim, .trained_length = 4096},
+                           {PairOrder::kHalf, kHeadDim, kHeadDim}));
 }
 
 }  // namespace ropewalk::bench

@@ -111,11 +111,16 @@ class FloatKernel {
     // Tables end with the last row; what lies past it is hidden, so it may keep any finite value.
     const int64_t end = rotations_.first_row() + rotations_.n_rows();
     const int64_t in_table = std::min(kTile, (end - j0 + lanes - 1) / lanes * lanes);
-    const HeardPair* const pairs = block_.walk->families()[family].pairs.data();
+    const WalkFamily& own = block_.walk->families()[family];
     for (int64_t p = 0; p < n_pairs; ++p, to += 2 * kTile) {
-      const HeardPair& pair = pairs[p];
+      const HeardPair& pair = own.pairs[p];
       const Element* x_row = keys + layout_.first(pair.pair) * kTile;
       const Element* y_row = keys + layout_.second(pair.pair) * kTile;
+      if (own.key_stands[p]) {
+        copy_floats(x_row, to, kTile);
+        copy_floats(y_row, to + kTile, kTile);
+        continue;
+      }
       for (int64_t k = 0; k < in_table; k += lanes) {
         const FloatVec x = load_floats(tag, x_row + k);
         const FloatVec y = load_floats(tag, y_row + k);
@@ -238,11 +243,11 @@ class FloatKernel {
     const Element* values = kv_.values(block_.kv_head, tile);
     share_of(head_dim_ * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
     share_of(value_stride_ * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
-    const std::vector<HeardPair>& pairs = block_.walk->families()[family].pairs;
-    share_of(std::ssize(pairs), [&](int64_t p) {
-      for (int64_t k = 0; k < kTile; k += 16) {
-        fetch_line(pairs[p].key_cos + tile * kTile + k);
-        fetch_line(pairs[p].key_sin + tile * kTile + k);
+    const WalkFamily& own = block_.walk->families()[family];
+    share_of(std::ssize(own.pairs), [&](int64_t p) {
+      for (int64_t k = 0; k < (own.key_stands[p] ? 0 : kTile); k += 16) {
+        fetch_line(own.pairs[p].key_cos + tile * kTile + k);
+        fetch_line(own.pairs[p].key_sin + tile * kTile + k);
       }
     });
   }

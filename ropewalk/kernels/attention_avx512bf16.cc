@@ -234,7 +234,8 @@ __m512i rounded_pairs(__m512 x, __m512 y) {
 }
 
 uint32_t rounded_pair(float x, float y) {
-  return to_bf16(x).bits | static_cast<uint32_t>(to_bf16(y).bits) << 16;
+  const auto rounded = (__m128i)_mm_cvtneps_pbh(_mm_setr_ps(x, y, 0, 0));
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(rounded));
 }
 
 __m512 load_bf16(const Bf16* from) {
@@ -292,12 +293,14 @@ class Bf16Kernel {
     AttentionWorkspace& memory = *block.workspace;
     turned_ = memory.take<uint32_t>(padded_rows_ * width_ *
                                     static_cast<int64_t>(block.walk->families().size()));
+    query_ = memory.take<float>(std::min(kChunk, block.tokens()) * group_ * head_dim_);
     key_ = memory.take<uint32_t>(width_ * kTile);
     value_ = memory.take<uint32_t>(kKeysTogether / 2 * (value_stride_ + kTile));
     scores_ = memory.take<float>(padded_rows_ * kKeysTogether);
     sums_ = memory.take<float>(padded_rows_ * value_stride_);
     largest_ = memory.take<float>(rows_);
     total_ = memory.take<float>(rows_);
+    scale_ = memory.take<float>(block.tokens());
   }
 
   float* scores(int64_t row) const { return scores_ + row * kKeysTogether; }
@@ -308,6 +311,7 @@ class Bf16Kernel {
     std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
     std::fill_n(total_, rows_, 0.0F);
     std::fill_n(key_, width_ * kTile, 0U);
+    for (int64_t t = 0; t < block_.tokens(); ++t) scale_[t] = block_.query_scale(t);
   }
 
   void turn_queries(size_t family) {
@@ -315,17 +319,20 @@ class Bf16Kernel {
     uint32_t* const turned = turned_of(family);
     std::fill_n(turned, padded_rows_ * width_, 0U);
     for (int64_t r = 0; r < rows_; ++r) {
-      const float* from = query_of(r) + layout_.rotary_dim;
-      const float scale = block_.query_scale(r / group_);
+      const float* from = query_of_token(r / group_) + r % group_ * head_dim_ + layout_.rotary_dim;
+      const float scale = scale_[r / group_];
       uint32_t* to = turned + r * width_;
       for (int64_t x = 0; x < passing_; x += 2)
         *to++ = rounded_pair(from[x] * scale, x + 1 < passing_ ? from[x + 1] * scale : 0);
     }
     // Some tokens at a time, so that their rows stay near, and pair by pair, because the tables hold
     // the rows of one pair side by side.
-    constexpr int64_t kChunk = 8;
     for (int64_t begin = 0; begin < block_.tokens(); begin += kChunk) {
       const int64_t end = std::min(begin + kChunk, block_.tokens());
+      for (int64_t t = begin; t < end; ++t) {
+        std::copy_n(query_of_token(t), group_ * head_dim_,
+                    query_ + (t - begin) * group_ * head_dim_);
+      }
       uint32_t* to = turned + passing_pairs_;
       for (const HeardPair& pair : pairs) turn_pair(pair, begin, end, to++);
     }
@@ -341,11 +348,16 @@ class Bf16Kernel {
     // Tables end with the last row; what lies past it is hidden, so it may keep any finite value.
     const int64_t end = rotations_.first_row() + rotations_.n_rows();
     const int64_t in_table = std::min(kTile, (end - j0 + 15) / 16 * 16);
-    const HeardPair* const pairs = block_.walk->families()[family].pairs.data();
+    const WalkFamily& own = block_.walk->families()[family];
     for (int64_t p = 0; p < n_pairs; ++p, to += kTile) {
-      const HeardPair& pair = pairs[p];
+      const HeardPair& pair = own.pairs[p];
       const Bf16* x_row = keys + layout_.first(pair.pair) * kTile;
       const Bf16* y_row = keys + layout_.second(pair.pair) * kTile;
+      if (own.key_stands[p]) {
+        for (int64_t k = 0; k < kTile; k += 16)
+          _mm512_storeu_si512(to + k, pairs_of(x_row + k, y_row + k));
+        continue;
+      }
       for (int64_t k = 0; k < in_table; k += 16) {
         const __m512 x = load_bf16(x_row + k);
         const __m512 y = load_bf16(y_row + k);
@@ -428,25 +440,29 @@ class Bf16Kernel {
   }
 
  private:
-  const float* query_of(int64_t r) const {
-    return block_.queries + block_.head_row_of(r) * head_dim_;
+  static constexpr int64_t kChunk = 16;  // tokens
+
+  // The heads of a token that share the keys, one after the other.
+  const float* query_of_token(int64_t t) const {
+    return block_.queries +
+           ((block_.row_begin + t) * block_.n_heads + block_.kv_head * group_) * head_dim_;
   }
   uint32_t* turned_of(size_t family) const {
     return turned_ + static_cast<int64_t>(family) * padded_rows_ * width_;
   }
 
-  // Tokens [begin, end) of the block.
+  // Tokens [begin, end) of the block, whose heads are in query_.
   void turn_pair(const HeardPair& pair, int64_t begin, int64_t end, uint32_t* to) const {
     const int64_t first = layout_.first(pair.pair);
     const int64_t second = layout_.second(pair.pair);
     for (int64_t t = begin; t < end; ++t) {
-      const float scale = block_.query_scale(t);
-      const float cos = pair.query_cos[block_.row_begin + t] * scale;
-      const float sin = pair.query_sin[block_.row_begin + t] * scale;
-      for (int64_t r = t * group_; r < (t + 1) * group_; ++r) {
-        const float x = query_of(r)[first];
-        const float y = query_of(r)[second];
-        to[r * width_] = rounded_pair(x * cos - y * sin, y * cos + x * sin);
+      const float cos = pair.query_cos[block_.row_begin + t] * scale_[t];
+      const float sin = pair.query_sin[block_.row_begin + t] * scale_[t];
+      const float* query = query_ + (t - begin) * group_ * head_dim_;
+      for (int64_t g = 0; g < group_; ++g, query += head_dim_) {
+        const float x = query[first];
+        const float y = query[second];
+        to[(t * group_ + g) * width_] = rounded_pair(x * cos - y * sin, y * cos + x * sin);
       }
     }
   }
@@ -551,11 +567,11 @@ class Bf16Kernel {
     const Bf16* values = kv_.values(block_.kv_head, tile);
     share_of(head_dim_ * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
     share_of(value_stride_ * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
-    const std::vector<HeardPair>& pairs = block_.walk->families()[family].pairs;
-    share_of(std::ssize(pairs), [&](int64_t p) {
-      for (int64_t k = 0; k < kTile; k += 16) {
-        fetch_line(pairs[p].key_cos + tile * kTile + k);
-        fetch_line(pairs[p].key_sin + tile * kTile + k);
+    const WalkFamily& own = block_.walk->families()[family];
+    share_of(std::ssize(own.pairs), [&](int64_t p) {
+      for (int64_t k = 0; k < (own.key_stands[p] ? 0 : kTile); k += 16) {
+        fetch_line(own.pairs[p].key_cos + tile * kTile + k);
+        fetch_line(own.pairs[p].key_sin + tile * kTile + k);
       }
     });
   }
@@ -577,12 +593,14 @@ class Bf16Kernel {
   const int64_t padded_rows_;  // whole panels
   int64_t packed_tile_ = 0;
   uint32_t* turned_;  // (families, padded_rows, width): pairs of a family's order, scaled, rotated
+  float* query_;      // (kChunk, group, head_dim)
   uint32_t* key_;     // (width, kTile)
   uint32_t* value_;   // (columns of kTile, kKeysTogether / 2, kTile)
   float* scores_;     // (padded_rows, kKeysTogether)
   float* sums_;       // (padded_rows, value_stride)
   float* largest_;    // (rows)
   float* total_;      // (rows)
+  float* scale_;      // (tokens)
 };
 
 ROPEWALK_END_AVX512BF16

@@ -39,6 +39,14 @@ std::vector<Gathering> gather(const Rotations& rotations) {
   return families;
 }
 
+// Whether all entries of the pair's keys are 1 and 0.
+bool stands(const PlanBranch& branch, const HeardPair& pair) {
+  if (branch.pairs[pair.pair] != PairState::kMapped || !branch.key_positions.empty()) return false;
+  const PositionMap& map = branch.positions.key_of(pair.pair);
+  const bool constant = map.slope == DoubleDouble(0.0) && map.carry == DoubleDouble(0.0);
+  return constant && pair.key_cos[0] == 1 && pair.key_sin[0] == 0;
+}
+
 // Narrows `cover` by a condition first <= x < last on values between low and high.
 void narrow(Cover& cover, int64_t low, int64_t high, int64_t first, int64_t last) {
   if (high < first || low >= last) {
@@ -69,7 +77,9 @@ AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
                         .family = families_.size(),
                         .n_pairs = std::ssize(rotations.heard(*member))});
     }
-    families_.push_back({gathered.pairs});
+    WalkFamily& family = families_.emplace_back(WalkFamily{gathered.pairs, {}});
+    const PlanBranch& first = plan_.branches[gathered.members.front()];
+    for (const HeardPair& pair : family.pairs) family.key_stands.push_back(stands(first, pair));
   }
 }
 

@@ -32,6 +32,7 @@ struct WalkRectangle {
 // sum for the next begins. The order of a sum does not depend on which branches share the family.
 struct WalkFamily {
   std::vector<HeardPair> pairs;  // falling
+  std::vector<bool> key_stands;  // of each: keys are not turned, as beyond a cap
 };
 
 // One branch, or one run of keys that goes by distance.
