@@ -29,19 +29,19 @@
 
 #include "ropewalk/kernels/attention_pass.h"
 
+// What the code between BEGIN and END is compiled for.
+#define ROPEWALK_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define ROPEWALK_BEGIN_AVX512BF16                                                            \
-  _Pragma(                                                                                   \
-      "clang attribute "                                                                     \
-      "push(__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,avx2," \
-      "f16c\"))), apply_to = function)")
-#define ROPEWALK_END_AVX512BF16 _Pragma("clang attribute pop")
+#define ROPEWALK_COMPILE_FOR(target_list) \
+  ROPEWALK_PRAGMA(clang attribute push(__attribute__((target(target_list))), apply_to = function))
+#define ROPEWALK_END_AVX512BF16 ROPEWALK_PRAGMA(clang attribute pop)
 #else
-#define ROPEWALK_BEGIN_AVX512BF16 \
-  _Pragma("GCC push_options")     \
-      _Pragma("GCC target \"avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,avx2,f16c\"")
-#define ROPEWALK_END_AVX512BF16 _Pragma("GCC pop_options")
+#define ROPEWALK_COMPILE_FOR(target_list) \
+  ROPEWALK_PRAGMA(GCC push_options) ROPEWALK_PRAGMA(GCC target target_list)
+#define ROPEWALK_END_AVX512BF16 ROPEWALK_PRAGMA(GCC pop_options)
 #endif
+#define ROPEWALK_BEGIN_AVX512BF16 \
+  ROPEWALK_COMPILE_FOR("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,avx2,f16c")
 
 namespace ropewalk {
 namespace {
