@@ -33,7 +33,7 @@ HWY_INLINE FloatVec load_floats(FloatTag tag, const Bf16* from) {
   return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
 }
 
-// Products and sums in float32, whatever the cache holds. Scores are kept as powers of two.
+// Products and sums in float32, whatever the cache holds. Weights are powers of two.
 template <typename Element>
 class FloatKernel {
  public:
@@ -72,12 +72,11 @@ class FloatKernel {
     // What passes through, then the pairs, the two of each side by side.
     for (int64_t r = 0; r < rows_; ++r) {
       const float* from = block_.queries + block_.head_row_of(r) * head_dim_;
-      const float scale = block_.query_scale(r / group_);
       float* to = query_ + r * head_dim_;
-      for (int64_t x = layout_.rotary_dim; x < head_dim_; ++x) *to++ = from[x] * scale;
+      for (int64_t x = layout_.rotary_dim; x < head_dim_; ++x) *to++ = from[x];
       for (int64_t pair = 0; pair < layout_.n_pairs(); ++pair) {
-        *to++ = from[layout_.first(pair)] * scale;
-        *to++ = from[layout_.second(pair)] * scale;
+        *to++ = from[layout_.first(pair)];
+        *to++ = from[layout_.second(pair)];
       }
     }
   }
@@ -192,19 +191,20 @@ class FloatKernel {
 
   void weigh(int64_t row, int64_t rows, uint8_t tiles, int64_t first_key) {
     for (int64_t r = row; r < row + rows; ++r) {
-      if (block_.softcap != 0 || block_.bias != nullptr) adjust_row(r, tiles, first_key);
-      weigh_row(r, tiles);
+      const float scale = block_.query_scale(r / group_);
+      const bool adjusts = block_.softcap != 0 || block_.bias != nullptr;
+      if (adjusts) adjust_row(r, tiles, first_key, scale);
+      weigh_row(r, tiles, adjusts ? 1 : scale);
     }
   }
 
-  // Adds weights times values, two tiles at a time: each product is summed on its own before it
-  // joins the rest, so that rounding grows with their number, not with the keys.
+  // Adds weights times values: each tile's product is summed on its own before it joins the rest, so
+  // that rounding grows with their number, not with the keys.
   void add_values(const uint8_t* seen, int64_t /*first_tile*/) {
-    for (int64_t t = 0; t < kTilesTogether; t += 2) {
+    for (int64_t t = 0; t < kTilesTogether; ++t) {
       for (int64_t x = 0; x < value_stride_; x += kTile) {
         for (int64_t row = 0; row < rows_; row += kRows) {
-          const int tiles = seen[row / kRows] >> t & 3;
-          if (tiles != 0) add_product(row, t + (tiles == 2 ? 1 : 0), tiles == 3 ? 2 : 1, x);
+          if ((seen[row / kRows] >> t & 1) != 0) add_product(row, t, x);
         }
       }
     }
@@ -276,14 +276,14 @@ class FloatKernel {
     }
   }
 
-  void add_product(int64_t row, int64_t tile, int64_t n_tiles, int64_t x) {
+  void add_product(int64_t row, int64_t tile, int64_t x) {
     const PanelProduct product{.a = scores(row) + tile * kTile,
                                .a_stride = kKeysTogether,
                                .b = value_ + x * kKeysTogether + tile * kTile * kTile,
                                .b_stride = kTile,
                                .c = sums_ + row * value_stride_ + x,
                                .c_stride = value_stride_,
-                               .depth = n_tiles * kTile};
+                               .depth = kTile};
     multiply<Into::kAdd>(product, std::min(kRows, rows_ - row), std::min(kTile, value_stride_ - x));
   }
 
@@ -297,42 +297,44 @@ class FloatKernel {
     }
   }
 
-  // Cap, then bias; what is hidden stays so.
-  void adjust_row(int64_t r, uint8_t tiles, int64_t first_key) {
+  // Scale, cap, then bias; what is hidden stays so.
+  void adjust_row(int64_t r, uint8_t tiles, int64_t first_key, float scale) {
     const FloatTag tag;
     float* const row = scores(r);
-    if (block_.softcap != 0) {
-      const FloatVec hidden = hn::Set(tag, -std::numeric_limits<float>::infinity());
-      const FloatVec cap = hn::Set(tag, block_.softcap * std::numbers::log2e_v<float>);
-      for_vectors(tiles, [&](int64_t k) HWY_ATTR {
-        const FloatVec score = hn::Load(tag, row + k);
+    const FloatVec hidden = hn::Set(tag, -std::numeric_limits<float>::infinity());
+    const FloatVec cap = hn::Set(tag, block_.softcap * std::numbers::log2e_v<float>);
+    const float* const bias = block_.bias == nullptr ? nullptr : block_.bias_of(r, first_key);
+    for_vectors(tiles, [&](int64_t k) HWY_ATTR {
+      FloatVec score = hn::Mul(hn::Load(tag, row + k), hn::Set(tag, scale));
+      if (block_.softcap != 0) {
         const FloatVec capped = hn::Mul(cap, hn::Tanh(tag, score));
-        hn::Store(hn::IfThenElse(hn::Eq(score, hidden), hidden, capped), tag, row + k);
-      });
-    }
-    if (block_.bias != nullptr) {
-      const float* const bias = block_.bias_of(r, first_key);
-      for_vectors(tiles, [&](int64_t k) HWY_ATTR {
-        hn::Store(hn::Add(hn::Load(tag, row + k), hn::LoadU(tag, bias + k)), tag, row + k);
-      });
-    }
+        score = hn::IfThenElse(hn::Eq(score, hidden), hidden, capped);
+      }
+      if (bias != nullptr) score = hn::Add(score, hn::LoadU(tag, bias + k));
+      hn::Store(score, tag, row + k);
+    });
   }
 
-  void weigh_row(int64_t r, uint8_t tiles) {
+  // Scores are multiplied by the scale here, and not queries before: the product and what is taken
+  // from it are rounded once, together.
+  //   scale  > 0
+  void weigh_row(int64_t r, uint8_t tiles, float scale) {
     const FloatTag tag;
     float* const row = scores(r);
-    FloatVec peak = hn::Set(tag, largest_[r]);
+    FloatVec peak = hn::Set(tag, -std::numeric_limits<float>::infinity());
     for_vectors(tiles, [&](int64_t k) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, row + k)); });
-    const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
+    const float largest = std::max(largest_[r], hn::GetLane(hn::MaxOfLanes(tag, peak)) * scale);
     if (largest == -std::numeric_limits<float>::infinity()) {
       for_vectors(tiles, [&](int64_t k) HWY_ATTR { hn::Store(hn::Zero(tag), tag, row + k); });
       return;
     }
     if (largest != largest_[r]) raise(r, largest);
+    const FloatVec factor = hn::Set(tag, scale);
     const FloatVec shift = hn::Set(tag, largest);
     FloatVec total = hn::Zero(tag);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR {
-      const FloatVec weight = exp2_of_weight(tag, hn::Sub(hn::Load(tag, row + k), shift));
+      const FloatVec score = hn::Load(tag, row + k);
+      const FloatVec weight = exp2_of_weight(tag, hn::MulSub(score, factor, shift));
       hn::Store(weight, tag, row + k);
       total = hn::Add(total, weight);
     });
@@ -362,7 +364,7 @@ class FloatKernel {
   const int64_t rows_;
   const int64_t first_;  // position of the block's first row
   int64_t packed_tile_ = 0;
-  float* query_;    // (rows, head_dim) scaled, unrotated
+  float* query_;    // (rows, head_dim) unrotated
   float* turned_;   // (families, rows, head_dim)
   float* key_;      // (head_dim, kTile)
   float* value_;    // (columns of kTile, kKeysTogether, kTile)
