@@ -191,10 +191,8 @@ class FloatKernel {
 
   void weigh(int64_t row, int64_t rows, uint8_t tiles, int64_t first_key) {
     for (int64_t r = row; r < row + rows; ++r) {
-      const float scale = block_.query_scale(r / group_);
-      const bool adjusts = block_.softcap != 0 || block_.bias != nullptr;
-      if (adjusts) adjust_row(r, tiles, first_key, scale);
-      weigh_row(r, tiles, adjusts ? 1 : scale);
+      if (adjusts()) adjust_row(r, tiles, first_key);
+      weigh_row(r, tiles);
     }
   }
 
@@ -218,7 +216,7 @@ class FloatKernel {
       for (int64_t x = 0; x < head_dim_; ++x) to[x] = sums[x] * share;
       if (block_.log_sum_exp != nullptr) {
         block_.log_sum_exp[block_.head_row_of(r)] =
-            (largest_[r] + std::log2(total_[r])) * std::numbers::ln2_v<float>;
+            (largest_[r] * weight_scale(r) + std::log2(total_[r])) * std::numbers::ln2_v<float>;
       }
     }
   }
@@ -297,15 +295,23 @@ class FloatKernel {
     }
   }
 
+  // Whether scores need more than a scale before they become weights.
+  bool adjusts() const { return block_.softcap != 0 || block_.bias != nullptr; }
+
+  // A weight is 2 to the power of this times what its score lacks of the largest one. Scores are
+  // scaled there, and not queries before: what is rounded then is that difference alone.
+  float weight_scale(int64_t r) const { return adjusts() ? 1 : block_.query_scale(r / group_); }
+
   // Scale, cap, then bias; what is hidden stays so.
-  void adjust_row(int64_t r, uint8_t tiles, int64_t first_key, float scale) {
+  void adjust_row(int64_t r, uint8_t tiles, int64_t first_key) {
     const FloatTag tag;
     float* const row = scores(r);
+    const FloatVec scale = hn::Set(tag, block_.query_scale(r / group_));
     const FloatVec hidden = hn::Set(tag, -std::numeric_limits<float>::infinity());
     const FloatVec cap = hn::Set(tag, block_.softcap * std::numbers::log2e_v<float>);
     const float* const bias = block_.bias == nullptr ? nullptr : block_.bias_of(r, first_key);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR {
-      FloatVec score = hn::Mul(hn::Load(tag, row + k), hn::Set(tag, scale));
+      FloatVec score = hn::Mul(hn::Load(tag, row + k), scale);
       if (block_.softcap != 0) {
         const FloatVec capped = hn::Mul(cap, hn::Tanh(tag, score));
         score = hn::IfThenElse(hn::Eq(score, hidden), hidden, capped);
@@ -315,26 +321,23 @@ class FloatKernel {
     });
   }
 
-  // Scores are multiplied by the scale here, and not queries before: the product and what is taken
-  // from it are rounded once, together.
-  //   scale  > 0
-  void weigh_row(int64_t r, uint8_t tiles, float scale) {
+  void weigh_row(int64_t r, uint8_t tiles) {
     const FloatTag tag;
     float* const row = scores(r);
-    FloatVec peak = hn::Set(tag, -std::numeric_limits<float>::infinity());
+    FloatVec peak = hn::Set(tag, largest_[r]);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, row + k)); });
-    const float largest = std::max(largest_[r], hn::GetLane(hn::MaxOfLanes(tag, peak)) * scale);
+    const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
     if (largest == -std::numeric_limits<float>::infinity()) {
       for_vectors(tiles, [&](int64_t k) HWY_ATTR { hn::Store(hn::Zero(tag), tag, row + k); });
       return;
     }
     if (largest != largest_[r]) raise(r, largest);
-    const FloatVec factor = hn::Set(tag, scale);
+    const FloatVec scale = hn::Set(tag, weight_scale(r));
     const FloatVec shift = hn::Set(tag, largest);
     FloatVec total = hn::Zero(tag);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR {
-      const FloatVec score = hn::Load(tag, row + k);
-      const FloatVec weight = exp2_of_weight(tag, hn::MulSub(score, factor, shift));
+      const FloatVec lack = hn::Sub(hn::Load(tag, row + k), shift);
+      const FloatVec weight = exp2_of_weight(tag, hn::Mul(lack, scale));
       hn::Store(weight, tag, row + k);
       total = hn::Add(total, weight);
     });
@@ -345,7 +348,8 @@ class FloatKernel {
   void raise(int64_t r, float largest) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-    const FloatVec decay = exp2_of_weight(tag, hn::Set(tag, largest_[r] - largest));
+    const FloatVec decay =
+        exp2_of_weight(tag, hn::Set(tag, (largest_[r] - largest) * weight_scale(r)));
     largest_[r] = largest;
     total_[r] *= hn::GetLane(decay);
     float* sums = sums_ + r * value_stride_;
