@@ -1,4 +1,5 @@
 // ropewalk: the command. Each subcommand lives in a file of its own.
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -48,9 +49,15 @@ int flush_output() {
 // hundred times its price. How they wait is read when the library is loaded, before main(): so the
 // program starts once more, unless the user has said how.
 void wait_without_spinning(char** arguments) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  for (const char* const said : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}) {
+    if (std::getenv(said) != nullptr) return;
+  }
+  // Started through a loader, the link names the loader, and arguments no longer do.
+  const auto* const program = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   std::error_code failed;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const char* const link = "/proc/self/exe";
+  if (program == nullptr || !std::filesystem::equivalent(link, program, failed)) return;
+  const std::filesystem::path self = std::filesystem::read_symlink(link, failed);
   if (failed || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
   execv(self.c_str(), arguments);  // returns only where it fails: then they spin
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,33 +62,45 @@ std::vector<int64_t> round_distances(int64_t n) {
 
 // Whether a text of this length fits into the distances that training showed.
 struct Reach {
+  int64_t tokens = 0;  // looked at: n, or the first of them where that would take too long
   DoubleDouble farthest;
-  int64_t longest = 0;  // tokens for which all distances are below the trained length, up to n
+  int64_t longest = 0;  // tokens for which all distances are below the trained length, up to those
+
+  bool knows_all(int64_t n) const { return tokens == n; }
+  bool fits() const { return longest == tokens; }
 };
 
-// Nothing where that is not looked at.
-std::optional<Reach> reach_of(const Options& options, const Rotary& rotary) {
-  const int64_t most = int64_t{1} << (rotary.distance.is_curve() ? 16 : 20);  // tokens looked at
-  if (options.n > most || rotary.visibility.window < options.n) return std::nullopt;
+// The tokens after which rows see no other distances than the rows before them.
+int64_t telling_tokens(const Rotary& rotary, int64_t n) {
+  const Visibility& seen = rotary.visibility;
+  const bool goes_by_distance = rotary.distance.is_identity() || rotary.distance.is_curve();
+  if (!goes_by_distance || seen.window >= n || (seen.sinks > 0 && seen.sinks_stay)) return n;
+  return seen.sinks >= n - seen.window ? n : seen.window + seen.sinks;
+}
+
+Reach reach_of(const Options& options, const Rotary& rotary) {
+  const int64_t most = int64_t{1} << (rotary.distance.is_curve() ? 16 : 20);
+  const int64_t telling = telling_tokens(rotary, options.n);
+  const int64_t tokens = std::min(telling, most);
   const DoubleDouble trained(rotary.source.trained_length);
-  Reach reach{.farthest = farthest_distance(rotary.distance, options.n), .longest = options.n};
-  if (reach.farthest >= trained) {
-    reach.longest = longest_within(rotary.distance, trained, options.n);
-  }
+  Reach reach{.tokens = tokens == telling ? options.n : tokens,
+              .farthest = farthest_distance(rotary.distance, tokens, rotary.visibility)};
+  reach.longest = reach.farthest < trained
+                      ? reach.tokens
+                      : longest_within(rotary.distance, trained, tokens, rotary.visibility);
   return reach;
 }
 
 void print_json(const Options& options, const Rotary& rotary, const Spectrum& spectrum,
-                const std::optional<Reach>& reach) {
+                const Reach& reach) {
   nlohmann::ordered_json out;
   out["scheme"] = parse_scheme(options.scheme).text();
   out["query"] = options.n - 1;
   out["farthest"] = nullptr;
   out["longest_within_trained"] = nullptr;
-  if (reach) {
-    out["farthest"] = static_cast<double>(reach->farthest);
-    out["longest_within_trained"] = reach->longest;
-  }
+  const bool knows_all = reach.knows_all(options.n);
+  if (knows_all) out["farthest"] = static_cast<double>(reach.farthest);
+  if (knows_all || !reach.fits()) out["longest_within_trained"] = reach.longest;
   for (const char* key : {"distance", "effective", "seen", "heard_pairs"})
     out[key] = nlohmann::ordered_json::array();
   for (int64_t d = 0; d < options.n; ++d) {
@@ -106,16 +117,19 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
 void print_reach(const Options& options, const Rotary& rotary, const Reach& reach) {
   const PairRange& pairs = rotary.distance.pairs();
   const bool moves_all = pairs.first == 0 && pairs.last >= rotary.layout.n_pairs() - 1;
-  fmt::print("farthest distance among {} tokens{}: {:.10g}", options.n,
+  fmt::print("farthest distance among {}{} tokens{}: {:.10g}",
+             reach.knows_all(options.n) ? "" : "the first ", reach.tokens,
              moves_all ? "" : ", of those pairs", static_cast<double>(reach.farthest));
-  if (reach.longest < options.n) {
+  if (!reach.fits()) {
     fmt::print("; below the trained length for up to {} tokens", reach.longest);
+  } else if (!reach.knows_all(options.n)) {
+    fmt::print("; longer texts are not looked at");
   }
   fmt::print("\n");
 }
 
 void print_table(const Options& options, const Rotary& rotary, const Spectrum& spectrum,
-                 const std::optional<Reach>& reach) {
+                 const Reach& reach) {
   const PairRange& pairs = rotary.distance.pairs();
   fmt::print("scheme {}; what query {} of {} tokens sees; {} pairs, base {}, trained length {}\n",
              parse_scheme(options.scheme).text(), options.n - 1, options.n, spectrum.n_pairs(),
@@ -124,7 +138,7 @@ void print_table(const Options& options, const Rotary& rotary, const Spectrum& s
     fmt::print("the map moves pairs {} to {}; the others see the true distance\n", pairs.first,
                std::min(pairs.last, spectrum.n_pairs() - 1));
   }
-  if (reach) print_reach(options, rotary, *reach);
+  print_reach(options, rotary, reach);
   fmt::print("{:>12}  {:>14}  {:>12}\n", "distance", "effective", "heard pairs");
   for (const int64_t d : round_distances(options.n)) {
     const Row row = look(rotary, spectrum, options.n, d);
@@ -155,14 +169,17 @@ void run(const Options& options) {
                     " with --json, which prints every distance",
                 std::to_string(options.n));
   }
-  const std::optional<Reach> reach = reach_of(options, rotary);
-  options.json ? print_json(options, rotary, spectrum, reach)
-               : print_table(options, rotary, spectrum, reach);
-  if (options.trained == 0 || !reach || reach->longest == options.n) return;
+  const Reach reach = reach_of(options, rotary);
+  if (options.json) {
+    print_json(options, rotary, spectrum, reach);
+  } else {
+    print_table(options, rotary, spectrum, reach);
+  }
+  if (options.trained == 0 || reach.fits()) return;
   throw Error("--n",
               fmt::format("must be at most {}, the longest text whose distances all stay below the "
                           "trained length of {}",
-                          reach->longest, options.trained),
+                          reach.longest, options.trained),
               std::to_string(options.n),
               "a larger group, divisor or factor reaches farther; without --trained-length nothing "
               "is refused");
@@ -184,7 +201,8 @@ void add_map_command(CLI::App& app) {
   command
       ->add_option("--trained-length", options->trained,
                    "L, which some schemes refer to; n where not given. Where it is, a text with "
-                   "distances of L or more is an error, told after the table")
+                   "distances of L or more is an error, told after the table; of very long texts "
+                   "the first 1048576 tokens are looked at (65536 under a curve)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command->add_option("--base", options->base, "Base of the spectrum (rope_theta)")
       ->check(CLI::Range(1e-3, 1e18))

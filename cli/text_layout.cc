@@ -5,10 +5,12 @@
 namespace ropewalk {
 namespace {
 
-// Characters on the screen: bytes of UTF-8 that start one.
+// Of UTF-8.
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+
+// Characters on the screen.
 size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::ranges::count_if(text, starts_character));
 }
 
 std::string padded(const std::string& text, size_t width) {
@@ -21,46 +23,45 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
-// The text with words that no line holds parted behind a sign that parts names, if they have one.
-std::string with_parted_words(std::string_view text, size_t room) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while (word.size() > room) {
-      const size_t sign = word.find_last_of(".,/:", room - 1);
-      if (sign == std::string_view::npos) break;
-      out += std::string(word.substr(0, sign + 1)) + ' ';
-      word.remove_prefix(sign + 1);
-    }
-    out += std::string(word) + ' ';
+// Bytes of the word up to the last sign that parts names within `room` characters; 0: none is there.
+size_t head_of(std::string_view word, size_t room) {
+  constexpr std::string_view kSigns = ".,/:";
+  size_t end = 0;
+  size_t width = 0;
+  for (size_t k = 0; k < word.size(); ++k) {
+    if (starts_character(word[k]) && ++width > room) break;
+    if (kSigns.find(word[k]) != std::string_view::npos) end = k + 1;
   }
-  return out;
+  return end;
 }
 
 }  // namespace
 
-std::string paragraph(std::string_view whole, std::string_view first, size_t hang) {
-  const std::string parted = with_parted_words(whole, kLineWidth - hang);
-  std::string_view text = parted;
+std::string paragraph(std::string_view text, std::string_view first, size_t hang) {
   std::string out(first);
   size_t used = width_of(first);
   bool line_is_empty = true;
+  const auto next_line = [&] {
+    end_line(out);
+    out += std::string(hang, ' ');
+    used = hang;
+    line_is_empty = true;
+  };
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
+    std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
-    const size_t width = width_of(word);
-    if (!line_is_empty && used + 1 + width > kLineWidth) {
-      end_line(out);
-      out += std::string(hang, ' ');
-      used = hang;
-      line_is_empty = true;
+    if (!line_is_empty && used + 1 + width_of(word) > kLineWidth) next_line();
+    while (line_is_empty && used + width_of(word) > kLineWidth) {
+      const size_t head = head_of(word, kLineWidth - std::min(used, kLineWidth));
+      if (head == 0 && used <= hang) break;  // no line holds it, and it stays whole
+      out += word.substr(0, head);
+      word.remove_prefix(head);
+      next_line();
     }
     if (!line_is_empty) out += ' ';
-    used += width + (line_is_empty ? 0 : 1);
+    used += width_of(word) + (line_is_empty ? 0 : 1);
     out += word;
     line_is_empty = false;
   }

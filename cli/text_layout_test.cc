@@ -20,6 +20,22 @@ TEST(Paragraph, PartsLongNamesBehindTheirSigns) {
   EXPECT_EQ(paragraph(name, "  ", 2), "  " + name.substr(0, 61) + "\n  " + name.substr(61) + "\n");
 }
 
+TEST(Paragraph, ANamesPartsNeverShareALine) {
+  const std::string name = std::string(50, 'a') + "." + std::string(10, 'b') + "." +
+                           std::string(60, 'c') + "/" + std::string(30, 'd');
+  EXPECT_EQ(paragraph("see " + name + " too", "", 2),
+            "see\n  " + name.substr(0, 62) + "\n  " + name.substr(62) + " too\n");
+  const std::string head(60, 'h');
+  EXPECT_EQ(paragraph(name, head, 2),
+            head + "\n  " + name.substr(0, 62) + "\n  " + name.substr(62) + "\n");
+}
+
+TEST(Paragraph, CountsCharactersAndNotBytes) {
+  std::string name = "x.";
+  for (int i = 0; i < 100; ++i) name += "\u00fc";
+  EXPECT_EQ(paragraph(name, "", 4), name + "\n");
+}
+
 TEST(Paragraph, IsNeverWiderThanTheLine) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += std::string(static_cast<size_t>(1 + i * 7 % 13), 'w') + " ";

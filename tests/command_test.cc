@@ -19,7 +19,7 @@ namespace ropewalk {
 namespace {
 
 using exact_values::shared_folder;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -28,16 +28,6 @@ using testing::StartsWith;
 
 class Command : public ProgramTest {
  protected:
-  // What a run that must succeed prints, as JSON.
-  json json_of(const std::vector<std::string>& words, const std::string& input = {}) const {
-    const RunResult result = run(words, input);
-    EXPECT_EQ(result.status, 0) << result.err;
-    EXPECT_THAT(result.err, IsEmpty());
-    json parsed = json::parse(result.out, nullptr, false);
-    EXPECT_FALSE(parsed.is_discarded()) << result.out.substr(0, 200);
-    return parsed;
-  }
-
   // What a run that must fail says; it prints no result.
   std::string complaint(const std::vector<std::string>& words,
                         const std::string& input = {}) const {
@@ -68,7 +58,7 @@ TEST_F(Command, LossesOfIdsAreTakenAsTheyAre) {
   const json expected = exact_values::read_fixture("tiny_llama_expected.json");
   const std::string ids = file("ids.json", expected["tokens"].dump());
   for (const std::string& model : {tiny_, tiny_hf_, fixture("tiny_llama_sharded")}) {
-    const json got = json_of({"losses", model, "--ids", ids, "--json"});
+    const json got = run_json({"losses", model, "--ids", ids});
     ASSERT_EQ(got.size(), 2u);
     EXPECT_EQ(got["tokens"], expected["tokens"]);
     EXPECT_LE(worst_difference(got["losses"], expected["losses"]), 2e-5);
@@ -77,23 +67,23 @@ TEST_F(Command, LossesOfIdsAreTakenAsTheyAre) {
 
 TEST_F(Command, LossesOfATextBeginWithBos) {
   const std::string text = "the other one\n";
-  const json of_file = json_of({"losses", tiny_, "--text", file("text", text), "--json"});
+  const json of_file = run_json({"losses", tiny_, "--text", file("text", text)});
   EXPECT_EQ(of_file["tokens"][0], 1);
   EXPECT_EQ(of_file["losses"].size() + 1, of_file["tokens"].size());
-  EXPECT_EQ(json_of({"losses", tiny_, "--text", "-", "--json"}, text), of_file);
+  EXPECT_EQ(run_json({"losses", tiny_, "--text", "-"}, 0, text), of_file);
   // A mistyped option is named, though what it was meant for is missing.
   EXPECT_THAT(complaint({"losses", tiny_, "--txt", "a"}), HasSubstr("--txt"));
   // No second BOS, and no first one, with ids.
   const std::string ids = file("ids.json", "[7, 8, 9]");
-  EXPECT_EQ(json_of({"losses", tiny_, "--ids", ids, "--json"})["tokens"], json({7, 8, 9}));
-  EXPECT_EQ(json_of({"losses", tiny_, "--ids", "-", "--json"}, "[7, 8]")["tokens"], json({7, 8}));
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", ids})["tokens"], json({7, 8, 9}));
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", "-"}, 0, "[7, 8]")["tokens"], json({7, 8}));
 }
 
 TEST_F(Command, LossesPastTheTrainedLengthAreLabelledNotRefused) {
   std::vector<int> ids(300);
   for (size_t t = 0; t < ids.size(); ++t) ids[t] = static_cast<int>(3 + t * 7 % 260);
   const std::string path = file("ids.json", json(ids).dump());
-  EXPECT_EQ(json_of({"losses", tiny_, "--ids", path, "--json"})["losses"].size(), 299u);
+  EXPECT_EQ(run_json({"losses", tiny_, "--ids", path})["losses"].size(), 299u);
   const RunResult table = run({"losses", tiny_, "--ids", path});
   EXPECT_EQ(table.status, 0);
   EXPECT_THAT(table.out, AllOf(HasSubstr("300 tokens, 299 scored"), HasSubstr("mean loss"),
@@ -105,8 +95,8 @@ TEST_F(Command, LossesGoByTheScheme) {
   const json tokens = exact_values::read_fixture("tiny_llama_expected.json")["tokens"];
   const std::string ids = file("ids.json", tokens.dump());
   const auto losses = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"losses", tiny_, "--ids", ids, "--json"});
-    return json_of(options)["losses"].get<std::vector<double>>();
+    options.insert(options.begin(), {"losses", tiny_, "--ids", ids});
+    return run_json(options)["losses"].get<std::vector<double>>();
   };
   const std::vector<double> plain = losses({});
   EXPECT_EQ(losses({"--scheme", "declared"}), plain);
@@ -127,7 +117,7 @@ TEST_F(Command, LossesGoByTheScheme) {
 TEST_F(Command, LossesSayWhatIsWrong) {
   const std::string ids = file("ids.json", "[1, 5, 6]");
   const auto with = [&](const std::vector<std::string>& options) {
-    std::vector<std::string> words = {"losses", tiny_, "--json"};
+    std::vector<std::string> words = {"losses", tiny_};
     words.insert(words.end(), options.begin(), options.end());
     return complaint(words);
   };
@@ -216,7 +206,7 @@ TEST_F(Command, GenerateIsDeterminedByItsInput) {
 
 TEST_F(Command, GenerateCountsItsTokens) {
   const auto tokens = [&](const std::string& count, const std::string& prompt) {
-    return json_of({"generate", tiny_, "-p", prompt, "-n", count, "--json"});
+    return run_json({"generate", tiny_, "-p", prompt, "-n", count});
   };
   const json none = tokens("0", "the");
   EXPECT_EQ(none["tokens"].size(), none["prompt_tokens"]);
@@ -252,17 +242,17 @@ TEST_F(Command, GenerateGivesTheReferenceText) {
 // ---- map
 
 TEST_F(Command, MapGivesEffectiveDistances) {
-  const json map = json_of({"map", "cap,window=5", "--n", "9", "--json"});
+  const json map = run_json({"map", "cap,window=5", "--n", "9"});
   EXPECT_EQ(map["scheme"], "cap,window=5");
   EXPECT_EQ(map["query"], 8);
   EXPECT_EQ(map["distance"], json({0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(map["effective"], json({0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0}));
   EXPECT_EQ(map["seen"].size(), 9u);
-  const json window = json_of({"map", "window,size=3", "--n", "5", "--json"});
+  const json window = run_json({"map", "window,size=3", "--n", "5"});
   EXPECT_EQ(window["seen"], json({true, true, true, false, false}));
   EXPECT_EQ(window["effective"], json({0.0, 1.0, 2.0, nullptr, nullptr}));
   // wavelengths of 6.3, 62.8, 628 and 6283 tokens
-  const json mask = json_of({"map", "full_turn", "--n", "101", "--rotary-dim", "8", "--json"});
+  const json mask = run_json({"map", "full_turn", "--n", "101", "--rotary-dim", "8"});
   EXPECT_EQ(mask["heard_pairs"][6], 4);
   EXPECT_EQ(mask["heard_pairs"][7], 3);
   EXPECT_EQ(mask["heard_pairs"][62], 3);
@@ -284,9 +274,27 @@ TEST_F(Command, MapSaysHowLongATextFits) {
   const std::string grouped = "self_extend,window=1024,group=4";
   EXPECT_THAT(reach(grouped, "13312"), HasSubstr("farthest distance among 13312 tokens: 4095\n"));
   EXPECT_THAT(reach(grouped, "13313"), HasSubstr("for up to 13312 tokens"));
-  EXPECT_THAT(json_of({"map", grouped, "--n", "8192", "--json"})["farthest"], 2815.0);
+  EXPECT_THAT(run_json({"map", grouped, "--n", "8192"})["farthest"], 2815.0);
   EXPECT_THAT(reach("dca", "100000"), HasSubstr("farthest distance among 100000 tokens: 4095\n"));
   EXPECT_THAT(reach("jet_long,window=256", "30000"), HasSubstr("tokens: 3749\n"));
+}
+
+TEST_F(Command, MapRefusesALongTextThatDoesNotFit) {
+  const auto look = [this](const std::string& scheme, const std::string& tokens) {
+    return run({"map", scheme, "--n", tokens, "--trained-length", "4096"});
+  };
+  for (const char* const scheme : {"rope", "leaky,window=256,divisor=8", "window,size=8192"}) {
+    for (const char* const tokens : {"65536", "2000000"}) {
+      EXPECT_EQ(look(scheme, tokens).status, 1) << scheme << " " << tokens;
+    }
+  }
+  EXPECT_THAT(look("window,size=8192", "16384").out, HasSubstr("tokens: 8191; below"));
+  const RunResult windowed = look("window,size=1024", "2000000");
+  EXPECT_EQ(windowed.status, 0);
+  EXPECT_THAT(windowed.out, HasSubstr("among 2000000 tokens: 1023\n"));
+  const RunResult capped = look("cap,window=256", "2000000");
+  EXPECT_EQ(capped.status, 0);
+  EXPECT_THAT(capped.out, HasSubstr("longer texts are not looked at"));
 }
 
 TEST_F(Command, HelpThatDoesNotComeThroughIsAFailure) {
@@ -308,10 +316,20 @@ TEST_F(Command, WaitingThreadsDoNotSpinUnlessTold) {
     return read_file(out);
   };
   const std::string still = "GOMP_SPINCOUNT = '0'";
-  const std::string by_itself = shown("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT");
+  const std::string by_itself = shown("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME");
   if (by_itself.find("GOMP_SPINCOUNT") == std::string::npos) GTEST_SKIP() << "another OpenMP";
   EXPECT_THAT(by_itself, HasSubstr(still));
   EXPECT_THAT(shown("env OMP_WAIT_POLICY=active"), testing::Not(HasSubstr(still)));
+  EXPECT_THAT(shown("env -u OMP_WAIT_POLICY KMP_BLOCKTIME=200"), testing::Not(HasSubstr(still)));
+}
+
+TEST_F(Command, RunsThroughALoader) {
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2";
+  if (!std::filesystem::exists(loader)) GTEST_SKIP() << "no " << loader;
+  const RunResult version = run_line("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u KMP_BLOCKTIME " +
+                                     loader + " " + quoted(kProgram) + " --version");
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out, run({"--version"}).out);
 }
 
 TEST_F(Command, WhatIsWrongIsSaidInOurWords) {
@@ -426,7 +444,7 @@ TEST_F(Command, ShowDescribesEveryForm) {
   for (const std::string& model :
        {tiny_, tiny_hf_, fixture("tiny_llama_hf/config.json"), fixture("tiny_llama_sharded")}) {
     SCOPED_TRACE(model);
-    const json shown = json_of({"show", model, "--json"});
+    const json shown = run_json({"show", model});
     EXPECT_EQ(shown["architecture"], "llama");
     EXPECT_EQ(shown["layers"], 2);
     EXPECT_EQ(shown["runs"], true);

@@ -73,10 +73,14 @@ class ProgramTest : public testing::Test {
   }
 
   // What a run with --json prints; `status` is what it must exit with.
-  Json run_json(std::vector<std::string> words, int status = 0) const {
+  Json run_json(std::vector<std::string> words, int status = 0,
+                const std::string& input = {}) const {
     words.push_back("--json");
-    const RunResult result = run(words);
+    const RunResult result = run(words, input);
     EXPECT_EQ(result.status, status) << result.err;
+    if (status == 0) {
+      EXPECT_THAT(result.err, testing::IsEmpty());
+    }
     Json parsed = Json::parse(result.out, nullptr, false);
     EXPECT_FALSE(parsed.is_discarded()) << result.out.substr(0, 200) << result.err;
     return parsed;

@@ -71,26 +71,25 @@ std::optional<int64_t> inferred_length(const Json& golden) {
   return std::nullopt;
 }
 
-// Whether L is a guess, and not the file's own where no variant gives one.
-bool infers_length(const Json& golden, const Json& variant) {
-  const std::string rule = rule_of(golden);
-  return (rule == "dynamic_yarn" || rule == "part_ntk" || rule == "ntk_by_parts") &&
-         !given_length(variant) && inferred_length(golden);
-}
+struct AskedScheme {
+  std::string text;
+  bool infers_length = false;  // L is a guess, neither the variant's nor the file's own
+};
 
-std::string asked_scheme(const Json& golden, const Json& variant) {
+AskedScheme asked_scheme(const Json& golden, const Json& variant) {
   const std::string rule = rule_of(golden);
   const std::optional<int64_t> given = given_length(variant);
   const std::optional<int64_t> length = given ? given : inferred_length(golden);
   const std::string original = length ? ",original=" + std::to_string(*length) : "";
-  if (rule == "dynamic_yarn") return "dynamic_yarn" + original;
+  const bool infers_length = !given && length;
+  if (rule == "dynamic_yarn") return {"dynamic_yarn" + original, infers_length};
   const std::string factor = ",factor=" + parameter(golden, variant, "scale", "factor");
-  if (rule == "ntk_fixed") return "ntk" + factor;
-  if (rule == "ntk_vllm_fixed" || rule == "ntk_kexue") return "ntk_fixed" + factor;
+  if (rule == "ntk_fixed") return {"ntk" + factor};
+  if (rule == "ntk_vllm_fixed" || rule == "ntk_kexue") return {"ntk_fixed" + factor};
   if (rule == "ntk_mixed") {
-    return "ntk_mixed" + factor + ",power=" + parameter(golden, variant, "mixed_b", "mixed_b");
+    return {"ntk_mixed" + factor + ",power=" + parameter(golden, variant, "mixed_b", "mixed_b")};
   }
-  return "part_ntk" + factor + original;
+  return {"part_ntk" + factor + original, infers_length};
 }
 
 // The configuration as a file would hold it: cases of no model name none.
@@ -132,6 +131,7 @@ struct Subject {
   ModelConfig config;
   Rotary rotary;
   std::optional<ParsedPart> part;
+  bool infers_length = false;
 
   bool has(const char* name) const { return part && part->params.has(name); }
   int64_t original() const {
@@ -149,9 +149,10 @@ Subject declared_subject(const Json& golden) {
 }
 
 Subject asked_subject(Subject declared, const Json& golden, const Json& variant) {
-  const std::string scheme = asked_scheme(golden, variant);
-  declared.rotary = apply_scheme(scheme, declared.rotary);
-  declared.part = spectrum_part(scheme);
+  const AskedScheme scheme = asked_scheme(golden, variant);
+  declared.rotary = apply_scheme(scheme.text, declared.rotary);
+  declared.part = spectrum_part(scheme.text);
+  declared.infers_length = scheme.infers_length;
   return declared;
 }
 
@@ -276,7 +277,7 @@ Value compute_frequencies(const Json& golden) {
     }
     const Subject asked = asked_subject(declared, golden, variant);
     variants.push(variant_value(asked, variant));
-    if (infers_length(golden, variant)) {
+    if (asked.infers_length) {
       variants.note("L = " + std::to_string(asked.original()) +
                     " is inferred from the lengths of the variants: the case does not give it");
     }

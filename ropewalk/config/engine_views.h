@@ -15,8 +15,8 @@
 
 namespace ropewalk {
 
-// One rule by which engines part from files. Numbers 1 to 19 and those after them are the rows of
-// docs/engines.md.
+// One rule by which engines part from files. Numbers are the rows of docs/engines.md, by which
+// reports name rules.
 struct EngineRule {
   int number = 0;
   TargetEngine engine = TargetEngine::kLlamaCpp;

@@ -4,7 +4,6 @@
 #include "ropewalk/config/hf_scaling.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,21 +15,27 @@ HfScalingReader::HfScalingReader(HfReading& reading, const HfKeys& keys, const H
                                  const HfWidth& width, HfNotes& notes)
     : reading_(reading), keys_(keys), length_(length), width_(width), notes_(notes) {}
 
-std::span<const HfScalingReader::Type> HfScalingReader::types() {
-  using R = HfScalingReader;
-  static constexpr std::array<Type, 12> kTypes = {{{"default", &R::plain},
-                                                   {"linear", &R::linear},
-                                                   {"dynamic", &R::dynamic},
-                                                   {"yarn", &R::yarn},
-                                                   {"llama3", &R::llama3},
-                                                   {"longrope", &R::longrope},
-                                                   {"ntk", &R::ntk},
-                                                   {"mrope", &R::plain},
-                                                   {"xdrope", &R::alpha},
-                                                   {"proportional", &R::proportional},
-                                                   {"deepseek_yarn", &R::yarn},
-                                                   {"telechat3-yarn", &R::yarn}}};
-  return kTypes;
+void HfScalingReader::apply(HfScalingRule rule) {
+  switch (rule) {
+    case HfScalingRule::kPlain:
+      return plain();
+    case HfScalingRule::kLinear:
+      return linear();
+    case HfScalingRule::kDynamic:
+      return dynamic();
+    case HfScalingRule::kYarn:
+      return yarn();
+    case HfScalingRule::kLlama3:
+      return llama3();
+    case HfScalingRule::kLongrope:
+      return longrope();
+    case HfScalingRule::kNtk:
+      return ntk();
+    case HfScalingRule::kAlpha:
+      return alpha();
+    case HfScalingRule::kProportional:
+      return proportional();
+  }
 }
 
 HfScaling HfScalingReader::read() {
@@ -48,7 +53,7 @@ HfScaling HfScalingReader::read() {
                                           "'s class reads it as longrope, as its lists say");
     longrope();
   } else {
-    (this->*std::ranges::find(types(), type, &Type::name)->read)();
+    apply(std::ranges::find(hf_scaling_types(), type, &HfScalingType::name)->rule);
   }
   return std::move(result_);
 }

@@ -3,9 +3,7 @@
 #define ROPEWALK_CONFIG_HF_SCALING_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "ropewalk/config/hf_notes.h"
 #include "ropewalk/config/hf_scaling_block.h"
@@ -39,13 +37,6 @@ HfScaling read_hf_scaling(HfReading& reading, const HfKeys& keys, const HfLength
 // The parts of a scaling that yarn and its kin are made of; see hf_yarn.cc.
 class HfScalingReader {
  public:
-  // A rope_type, as it is spelled where it has several names, and what reads it.
-  struct Type {
-    std::string_view name;
-    void (HfScalingReader::*read)();
-  };
-  static std::span<const Type> types();
-
   HfScalingReader(HfReading& reading, const HfKeys& keys, const HfLength& length,
                   const HfWidth& width, HfNotes& notes);
   HfScaling read();
@@ -55,6 +46,7 @@ class HfScalingReader {
   bool block_has(const std::string& key) const { return keys_.block->has_value(key); }
   std::string name(const std::string& key) const { return keys_.block->name(key); }
 
+  void apply(HfScalingRule rule);
   void plain();
   void linear();
   void dynamic();

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "ropewalk/config/hf_scaling.h"
 #include "ropewalk/config/hf_spelling.h"
 #include "ropewalk/formats/printable.h"
 
@@ -16,6 +15,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 using Says = HfScalingKey::Says;
+
+using Rule = HfScalingRule;
+
+constexpr std::array<HfScalingType, 12> kTypes = {{
+    {"default", Rule::kPlain},
+    {"linear", Rule::kLinear},
+    {"dynamic", Rule::kDynamic},
+    {"yarn", Rule::kYarn},
+    {"llama3", Rule::kLlama3},
+    {"longrope", Rule::kLongrope},
+    {"ntk", Rule::kNtk},
+    {"mrope", Rule::kPlain},
+    {"xdrope", Rule::kAlpha},
+    {"proportional", Rule::kProportional},
+    {"deepseek_yarn", Rule::kYarn},
+    {"telechat3-yarn", Rule::kYarn},
+}};
 
 constexpr std::array<HfScalingKey, 30> kKeys = {{
     {"rope_type", Says::kBeside},
@@ -100,7 +116,7 @@ DeclaredType type_of(JsonFields& block, const HfFamily& family) {
   if (declared.type == family.plain_type) declared.type = "default";
   std::vector<std::string> names;
   std::string known;
-  for (const HfScalingReader::Type& type : HfScalingReader::types()) {
+  for (const HfScalingType& type : kTypes) {
     if (type.name == declared.type) return declared;
     known += (known.empty() ? "" : ", ") + names.emplace_back(type.name);
   }
@@ -129,6 +145,8 @@ bool same_fields(const Json& a, const Json& b) {
 }
 
 }  // namespace
+
+std::span<const HfScalingType> hf_scaling_types() { return kTypes; }
 
 std::span<const HfScalingKey> hf_scaling_keys() { return kKeys; }
 

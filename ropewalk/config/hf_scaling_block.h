@@ -15,6 +15,26 @@
 
 namespace ropewalk {
 
+// What makes scheme strings of a block: hf_scaling.h.
+enum class HfScalingRule {
+  kPlain,
+  kLinear,
+  kDynamic,
+  kYarn,
+  kLlama3,
+  kLongrope,
+  kNtk,
+  kAlpha,
+  kProportional,
+};
+
+// A rope_type, canonical where it has several names.
+struct HfScalingType {
+  std::string_view name;
+  HfScalingRule rule;
+};
+std::span<const HfScalingType> hf_scaling_types();
+
 // Where the keys of one layer type may stand. Points into HfBlocks and the document.
 class HfKeys {
  public:

@@ -35,12 +35,13 @@ void for_extremes(const Run& run, int64_t period, const Visit& visit) {
   }
 }
 
-// The largest |f(i, j)| over the keys of row i; `map` free of the length.
-DoubleDouble farthest_of_row(const DistanceMap& map, int64_t i) {
-  if (map.is_curve()) return abs(map.at(i, 0));  // the rows before had the others
+// The largest |f(i, j)| over the keys of one run; `map` free of the length.
+DoubleDouble farthest_of_keys(const DistanceMap& map, int64_t i, const Run& keys) {
+  if (map.is_curve()) return abs(map.at(i, keys.first));  // the rows before had the others
   DoubleDouble farthest = 0.0;
   for (const Branch& branch : map.branches()) {
-    const Run run = run_of(map, branch, i);
+    Run run = run_of(map, branch, i);
+    run = {std::max(run.first, keys.first), std::min(run.last, keys.last)};
     if (run.first >= run.last) continue;
     const auto look = [&](const PositionMap& query, const PositionMap& key) {
       const DoubleDouble at = query(i);
@@ -52,20 +53,31 @@ DoubleDouble farthest_of_row(const DistanceMap& map, int64_t i) {
   return farthest;
 }
 
-}  // namespace
-
-DoubleDouble farthest_distance(const DistanceMap& map, int64_t n) {
-  assert(n >= 1);
-  const DistanceMap fixed = map.for_length(n);
-  DoubleDouble farthest = 0.0;
-  for (int64_t i = 0; i < n; ++i) farthest = max(farthest, farthest_of_row(fixed, i));
+DoubleDouble farthest_of_row(const DistanceMap& map, int64_t i, const Visibility& seen) {
+  const int64_t first = i < seen.window ? 0 : i - seen.window + 1;
+  DoubleDouble farthest = farthest_of_keys(map, i, {first, i + 1});
+  const Run sinks{0, std::min(first, seen.sinks)};
+  if (sinks.first < sinks.last) {
+    farthest = max(farthest, farthest_of_keys(map, seen.standing(i, 0), sinks));
+  }
   return farthest;
 }
 
-int64_t longest_within(const DistanceMap& map, DoubleDouble bound, int64_t most) {
+}  // namespace
+
+DoubleDouble farthest_distance(const DistanceMap& map, int64_t n, const Visibility& seen) {
+  assert(n >= 1);
+  const DistanceMap fixed = map.for_length(n);
+  DoubleDouble farthest = 0.0;
+  for (int64_t i = 0; i < n; ++i) farthest = max(farthest, farthest_of_row(fixed, i, seen));
+  return farthest;
+}
+
+int64_t longest_within(const DistanceMap& map, DoubleDouble bound, int64_t most,
+                       const Visibility& seen) {
   for (int64_t n = 1; n <= most; ++n) {
-    const bool fits = map.depends_on_length() ? farthest_distance(map, n) < bound
-                                              : farthest_of_row(map, n - 1) < bound;
+    const bool fits = map.depends_on_length() ? farthest_distance(map, n, seen) < bound
+                                              : farthest_of_row(map, n - 1, seen) < bound;
     if (!fits) return n - 1;
   }
   return most;

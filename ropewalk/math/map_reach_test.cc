@@ -5,13 +5,15 @@
 namespace ropewalk {
 namespace {
 
-// Every pair of tokens looked at.
-DoubleDouble by_hand(const DistanceMap& map, int64_t n) {
+// Every pair of tokens that is seen looked at.
+DoubleDouble by_hand(const DistanceMap& map, int64_t n, const Visibility& seen = {}) {
   const DistanceMap fixed = map.for_length(n);
   DoubleDouble farthest = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
-      for (int64_t pair = 0; pair < 4; ++pair) farthest = max(farthest, abs(fixed.at(i, j, pair)));
+      if (!seen.sees(i, j)) continue;
+      const int64_t at = seen.standing(i, j);
+      for (int64_t pair = 0; pair < 4; ++pair) farthest = max(farthest, abs(fixed.at(at, j, pair)));
     }
   }
   return farthest;
@@ -47,6 +49,22 @@ TEST(MapReach, IsWhatEveryPairOfTokensSays) {
             [](int64_t n) { return n <= 20 ? DistanceMap() : piecewise_linear(3, 3.0, 0.5); })}) {
     for (int64_t n = 1; n <= 60; ++n) EXPECT_EQ(farthest_distance(map, n), by_hand(map, n)) << n;
   }
+}
+
+TEST(MapReach, LooksAtWhatAWindowAndSinksShow) {
+  for (const Visibility& seen :
+       {Visibility{.window = 7}, Visibility{.window = 7, .sinks = 3},
+        Visibility{.window = 7, .sinks = 3, .sinks_stay = true}, Visibility{.window = 1}}) {
+    for (const DistanceMap& map :
+         {DistanceMap(), piecewise_linear(5, 5.0, 0.25), chunks(), bands(), moving_blocks(),
+          DistanceMap([](int64_t d) { return sqrt(DoubleDouble(d)); })}) {
+      for (int64_t n = 1; n <= 40; ++n) {
+        EXPECT_EQ(farthest_distance(map, n, seen), by_hand(map, n, seen)) << n;
+      }
+    }
+  }
+  EXPECT_EQ(longest_within(DistanceMap(), 7.0, 100, {.window = 7}), 100);
+  EXPECT_EQ(longest_within(DistanceMap(), 6.0, 100, {.window = 7}), 6);
 }
 
 TEST(MapReach, LongestWithin) {
