@@ -39,6 +39,13 @@ part_python() { install_pins requirements.txt; }
 
 part_transformers() { install_pins requirements_transformers.txt; }
 
+# The packages of bench.py, and bench/measure.cc.
+part_bench() {
+  install_pins requirements_bench.txt
+  "$root/scripts/build.sh" bench
+  export ROPEWALK_PEERS_MEASURE="$root/build/bench/bin/measure"
+}
+
 install_pins() {
   export ROPEWALK_PEERS_PYTHON="$dir/venv/bin/python"
   local pin missing=()
