@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "ropewalk/kernels/attention_block.h"
 #include "ropewalk/kernels/attention_pass.h"
+#include "ropewalk/kernels/elements-inl.h"
 #include "ropewalk/kernels/exp2-inl.h"
 #include "ropewalk/kernels/matmul-inl.h"
 #include "ropewalk/kernels/score_by_distance-inl.h"
@@ -23,15 +24,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
 namespace HWY_NAMESPACE {
-
-HWY_INLINE FloatVec load_floats(FloatTag tag, const float* from) { return hn::Load(tag, from); }
-
-HWY_INLINE FloatVec load_floats(FloatTag tag, const Bf16* from) {
-  const hn::Rebind<uint32_t, FloatTag> wide;
-  const hn::Rebind<uint16_t, FloatTag> narrow;
-  const auto bits = hn::Load(narrow, reinterpret_cast<const uint16_t*>(from));
-  return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
-}
 
 // Products and sums in float32, whatever the cache holds. Weights are powers of two.
 template <typename Element>
@@ -121,8 +113,8 @@ class FloatKernel {
         continue;
       }
       for (int64_t k = 0; k < in_table; k += lanes) {
-        const FloatVec x = load_floats(tag, x_row + k);
-        const FloatVec y = load_floats(tag, y_row + k);
+        const FloatVec x = load_elements(tag, x_row + k);
+        const FloatVec y = load_elements(tag, y_row + k);
         const FloatVec cos = hn::LoadU(tag, pair.key_cos + j0 + k);
         const FloatVec sin = hn::LoadU(tag, pair.key_sin + j0 + k);
         hn::Store(hn::NegMulAdd(y, sin, hn::Mul(x, cos)), tag, to + k);
@@ -183,7 +175,7 @@ class FloatKernel {
       const int64_t columns = std::min(kTile, value_stride_ - x);
       for (int64_t key = 0; key < kTile; ++key) {
         for (int64_t c = 0; c < columns; c += lanes)
-          hn::Store(load_floats(tag, from + key * value_stride_ + x + c), tag,
+          hn::Store(load_elements(tag, from + key * value_stride_ + x + c), tag,
                     to + key * kTile + c);
       }
     }
@@ -256,7 +248,7 @@ class FloatKernel {
   static void copy_floats(const Element* from, float* to, int64_t count) {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-    for (int64_t k = 0; k < count; k += lanes) hn::Store(load_floats(tag, from + k), tag, to + k);
+    for (int64_t k = 0; k < count; k += lanes) hn::Store(load_elements(tag, from + k), tag, to + k);
   }
 
   // Tokens [begin, end) of the block.

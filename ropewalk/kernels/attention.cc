@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cassert>
 #include <numbers>
 
 #include "ropewalk/base/error.h"
@@ -113,6 +114,10 @@ struct SharedBias {
 
 SharedBias share_bias(std::span<const float> bias, int64_t n_heads, int64_t largest_distance) {
   if (bias.empty()) return {};
+  if (std::ssize(bias) % n_heads != 0)
+    throw Error("distance_bias",
+                "must hold as many numbers for each of " + std::to_string(n_heads) + " heads",
+                std::to_string(bias.size()));
   thread_local AlignedBuffer<float> shared;
   const int64_t n_distances = std::ssize(bias) / n_heads;
   const int64_t stride = largest_distance + 1 + kBiasMargin;
@@ -165,6 +170,7 @@ KvTiles<Element>::KvTiles(int64_t n_kv_heads, int64_t head_dim, int64_t capacity
 
 template <typename Element>
 void KvTiles<Element>::store(int64_t first, int64_t count, const float* keys, const float* values) {
+  assert(0 <= first && first + count <= capacity_);
   for (int64_t t = 0; t < count; ++t) {
     const int64_t tile = (first + t) / kTile;
     const int64_t column = (first + t) % kTile;
@@ -184,8 +190,12 @@ void attend(std::span<const AttentionSequence<Element>> sequences, int64_t n_hea
   const SharedBias bias = share_bias(options.distance_bias, n_heads, last_row(sequences));
   std::vector<SequenceWork<Element>> works;
   works.reserve(sequences.size());
-  for (const AttentionSequence<Element>& sequence : sequences)
+  for (const AttentionSequence<Element>& sequence : sequences) {
+    assert(n_heads % sequence.kv->n_kv_heads() == 0);
+    assert(last_row(std::span(&sequence, 1)) < sequence.kv->capacity());
+    assert(std::ssize(sequence.row_scale) == sequence.rotations->n_rows());
     works.emplace_back(sequence, n_heads);
+  }
   std::vector<int64_t> ends;  // of each sequence's items
   for (const SequenceWork<Element>& work : works)
     ends.push_back((ends.empty() ? 0 : ends.back()) + work.n_items());

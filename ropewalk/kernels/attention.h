@@ -35,7 +35,7 @@ class KvTiles {
   int64_t capacity() const { return capacity_; }
   int64_t value_stride() const { return value_stride_; }
 
-  // Stores tokens [first, first + count).
+  // Stores tokens [first, first + count), within the capacity.
   //   keys, values  (count, n_kv_heads, head_dim)
   void store(int64_t first, int64_t count, const float* keys, const float* values);
 
@@ -62,8 +62,9 @@ class KvTiles {
 // How queries meet keys and weights meet values.
 enum class Products {
   kFloat,  // in float32
-  kBf16,  // in bfloat16, summed in float32, where the cache is bfloat16, the machine multiplies such
-  // numbers itself and the plan has no pairs of tokens that go by distance; kFloat elsewhere
+  // In bfloat16, summed in float32, where the cache is bfloat16, the machine multiplies such numbers
+  // itself and the plan has no pairs of tokens that go by distance; kFloat elsewhere.
+  kBf16,
 };
 
 // The logit of query i and key j is softcap(row_scale * score) + bias(i - j), natural units.
@@ -78,10 +79,10 @@ struct AttentionOptions {
 // stored already.
 //   queries      (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
 //   row_scale    (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
-//                temperature together
+//                temperature together; > 0, finite
 //   out          (n_rows, n_heads, head_dim)
 //   first_key    keys before it are padding, seen by no row; rows before it come out as zeros.
-//                Positions count from key 0 all the same.
+//                Positions count from key 0 all the same. What is stored there must be finite.
 //   log_sum_exp  (n_rows, n_heads) of the logits seen, minus infinity where there are none; or empty
 template <typename Element>
 struct AttentionSequence {
@@ -98,7 +99,8 @@ struct AttentionSequence {
 // keys and the weights are rounded to bfloat16 once, so that a logit is off by at most 2^-8 times
 // row_scale * sum |q k| over its coordinates, and an output by that, as a share of the values'
 // spread, and 2^-8 of the values' size. The same bits whatever the thread count, the rows that come
-// together and the sequences that do. Throws std::bad_alloc.
+// together and the sequences that do. What is not a number stays so in the rows that see it.
+// Throws Error where the bias has no whole number of distances for each head, std::bad_alloc.
 //   sequences  any lengths, also none
 template <typename Element>
 void attend(std::span<const AttentionSequence<Element>> sequences, int64_t n_heads,

@@ -248,7 +248,7 @@ __m512 load_bf16(const Bf16* from) {
 // [-1/2, 1/2] with 1 at 0.
 __m512 exp2_of_weight(__m512 x) {
   const __m512 rounder = _mm512_set1_ps(0x1.8p23F);
-  const __m512 bounded = _mm512_max_ps(x, _mm512_set1_ps(-127.0F));
+  const __m512 bounded = _mm512_max_ps(_mm512_set1_ps(-127.0F), x);  // a NaN stays
   const __m512 shifted = _mm512_add_ps(bounded, rounder);
   const __m512 f = _mm512_sub_ps(bounded, _mm512_sub_ps(shifted, rounder));
   __m512 sum = _mm512_set1_ps(9.582853e-3F);

@@ -11,6 +11,7 @@
 
 namespace ropewalk {
 
+// One without cap, bias or padding: they are not made again here.
 struct AttentionForward {
   const Rotations* rotations = nullptr;
   const KvTiles<float>* kv = nullptr;

@@ -2,6 +2,7 @@
 // surrounds it.
 #include "ropewalk/kernels/attention_statistics.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ropewalk/base/error.h"
@@ -34,7 +35,12 @@ DistanceStatistics attention_by_distance(const AttentionForward& forward,
   if (edges.empty()) throw Error("edges", "must rise from 0", "none");
   const auto n_buckets = static_cast<int64_t>(edges.size());
   const int64_t n_heads = forward.n_heads;
-  const int64_t n_blocks = (forward.rotations->n_rows() + kTile - 1) / kTile;
+  // Rows in a few groups, whatever their number, so that sums take little memory.
+  constexpr int64_t kGroups = 16;
+  const int64_t n_rows = forward.rotations->n_rows();
+  const int64_t n_blocks = std::min(kGroups, (n_rows + kTile - 1) / kTile);
+  const int64_t group_rows =
+      n_blocks == 0 ? 0 : ((n_rows + kTile - 1) / kTile + n_blocks - 1) / n_blocks * kTile;
   const auto size = static_cast<size_t>(n_blocks * n_heads * n_buckets);
   std::vector<double> weight(size);
   std::vector<double> logit(size);
@@ -43,15 +49,18 @@ DistanceStatistics attention_by_distance(const AttentionForward& forward,
       n_blocks * n_heads, [] { return TileScratch(); },
       [&](int64_t item, TileScratch& scratch) {
         const int64_t at = item * n_buckets;
-        HWY_DYNAMIC_DISPATCH(statistics_block)
-        (StatisticsItem{.forward = &forward,
-                        .edges = edges,
-                        .head = item % n_heads,
-                        .begin = item / n_heads * kTile,
-                        .weight = weight.data() + at,
-                        .logit = logit.data() + at,
-                        .seen = seen.data() + at,
-                        .scratch = &scratch});
+        const int64_t first = item / n_heads * group_rows;
+        for (int64_t begin = first; begin < std::min(first + group_rows, n_rows); begin += kTile) {
+          HWY_DYNAMIC_DISPATCH(statistics_block)
+          (StatisticsItem{.forward = &forward,
+                          .edges = edges,
+                          .head = item % n_heads,
+                          .begin = begin,
+                          .weight = weight.data() + at,
+                          .logit = logit.data() + at,
+                          .seen = seen.data() + at,
+                          .scratch = &scratch});
+        }
       });
   // In the order of rows, so that the sums have the same bits whatever thread made them.
   DistanceStatistics sums{.n_heads = n_heads, .n_buckets = n_buckets};

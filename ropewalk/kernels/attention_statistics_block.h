@@ -15,7 +15,7 @@ struct StatisticsItem {
   std::span<const int64_t> edges;
   int64_t head;
   int64_t begin;
-  double* weight;  // (n_buckets) of this item alone
+  double* weight;  // (n_buckets), added to
   double* logit;
   int64_t* seen;
   TileScratch* scratch;

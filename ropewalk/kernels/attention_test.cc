@@ -133,6 +133,22 @@ TEST(Attend, NeighboursDoNotChangeABit) {
 }
 
 // The first row sees itself alone, so it is its value; and huge logits overflow nothing.
+// A fault upstream must not come out as a plausible number.
+TEST(Attend, WhatIsNotANumberStaysSo) {
+  for (const int64_t at : {int64_t{5}, int64_t{63}, int64_t{130}}) {
+    Inputs in;
+    for (int64_t x = 0; x < kKvHeads * kHeadDim; ++x)
+      in.key[static_cast<size_t>(at * kKvHeads * kHeadDim + x)] = std::nanf("");
+    const std::vector<float> out = run(plain(), in, 0, kTokens);
+    for (int64_t row = 0; row < kTokens; ++row) {
+      for (int64_t x = 0; x < kHeads * kHeadDim; ++x) {
+        const float value = out[static_cast<size_t>(row * kHeads * kHeadDim + x)];
+        EXPECT_EQ(std::isnan(value), row >= at) << "row " << row << ", key " << at;
+      }
+    }
+  }
+}
+
 TEST(Attend, HugeLogitsChooseOneValue) {
   const Inputs in;
   for (const Rotary& rotary : {plain(), curved()}) {

@@ -40,7 +40,8 @@ std::vector<Gathering> gather(const Rotations& rotations) {
 }
 
 // Whether all entries of the pair's keys are 1 and 0.
-bool stands(const PlanBranch& branch, const HeardPair& pair) {
+bool stands(const Rotations& rotations, const PlanBranch& branch, const HeardPair& pair) {
+  if (!rotations.keys_share_spectrum()) return false;
   if (branch.pairs[pair.pair] != PairState::kMapped || !branch.key_positions.empty()) return false;
   const PositionMap& map = branch.positions.key_of(pair.pair);
   const bool constant = map.slope == DoubleDouble(0.0) && map.carry == DoubleDouble(0.0);
@@ -79,7 +80,8 @@ AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
     }
     WalkFamily& family = families_.emplace_back(WalkFamily{gathered.pairs, {}});
     const PlanBranch& first = plan_.branches[gathered.members.front()];
-    for (const HeardPair& pair : family.pairs) family.key_stands.push_back(stands(first, pair));
+    for (const HeardPair& pair : family.pairs)
+      family.key_stands.push_back(stands(rotations, first, pair));
   }
 }
 

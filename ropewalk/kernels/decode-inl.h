@@ -12,6 +12,7 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/decode_block.h"
+#include "ropewalk/kernels/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
@@ -25,15 +26,6 @@ using DecodeVec = hn::Vec<DecodeTag>;
 // AVX-512's registers, with two, half of AVX2's.
 constexpr int kQueries = 4;
 constexpr int kKeyVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
-
-HWY_INLINE DecodeVec load_cached(DecodeTag tag, const float* from) { return hn::Load(tag, from); }
-
-HWY_INLINE DecodeVec load_cached(DecodeTag tag, const Bf16* from) {
-  const hn::Rebind<uint32_t, DecodeTag> wide;
-  const hn::Rebind<uint16_t, DecodeTag> narrow;
-  const auto bits = hn::Load(narrow, reinterpret_cast<const uint16_t*>(from));
-  return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(wide, bits)));
-}
 
 template <typename Element>
 class BlockDecode {
@@ -169,8 +161,8 @@ class BlockDecode {
       const Element* y_row = keys + layout.second(heard.pair) * kTile;
       const int64_t entry = tile * heard.key_step + t;
       for (int v = 0; v < V; ++v) {
-        DecodeVec x = load_cached(tag, x_row + v * lanes);
-        DecodeVec y = load_cached(tag, y_row + v * lanes);
+        DecodeVec x = load_elements(tag, x_row + v * lanes);
+        DecodeVec y = load_elements(tag, y_row + v * lanes);
         if (heard.key_cos != nullptr) {
           const DecodeVec cos = hn::LoadU(tag, heard.key_cos + entry + v * lanes);
           const DecodeVec sin = hn::LoadU(tag, heard.key_sin + entry + v * lanes);
@@ -187,7 +179,7 @@ class BlockDecode {
     }
     for (int64_t c = layout.rotary_dim; c < head_dim_; ++c, ++query) {
       for (int v = 0; v < V; ++v) {
-        const DecodeVec key = load_cached(tag, keys + c * kTile + v * lanes);
+        const DecodeVec key = load_elements(tag, keys + c * kTile + v * lanes);
         for (int q = 0; q < Q; ++q)
           sum[q][v] = hn::MulAdd(hn::Set(tag, query[q * head_dim_]), key, sum[q][v]);
       }
@@ -253,7 +245,7 @@ class BlockDecode {
       const float* weights = scratch_.scores.data() + place;
       for (int64_t t = 0; t < kTile; ++t) {
         for (int v = 0; v < V; ++v) {
-          const DecodeVec value = load_cached(tag, values + t * width + v * lanes);
+          const DecodeVec value = load_elements(tag, values + t * width + v * lanes);
           for (int q = 0; q < Q; ++q)
             sum[q][v] = hn::MulAdd(hn::Set(tag, weights[q * kDecodeBlock + t]), value, sum[q][v]);
         }

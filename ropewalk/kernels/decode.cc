@@ -3,6 +3,7 @@
 #include "ropewalk/kernels/decode.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -31,6 +32,11 @@ namespace {
 
 // Below so many bytes of keys and values a second thread costs more than it saves.
 constexpr int64_t kFewBytes = 1 << 18;
+
+DecodeScratch& thread_scratch() {
+  thread_local DecodeScratch scratch;
+  return scratch;
+}
 
 void decode_block(const DecodeBlock<float>& block) {
   HWY_DYNAMIC_DISPATCH(decode_block_f32)(block);
@@ -67,13 +73,15 @@ template <typename Element>
 void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
             const float* queries, float scale, float* out, DecodeWorkspace& workspace,
             std::span<float> log_sum_exp) {
+  assert(0 <= rotations.row() && rotations.row() < kv.capacity());
+  assert(n_heads % kv.n_kv_heads() == 0);
   const int64_t n_keys = rotations.row() + 1;
   const int64_t n_blocks = (n_keys + kDecodeBlock - 1) / kDecodeBlock;
   const int64_t width = kv.value_stride();
   workspace.sums.reserve(static_cast<size_t>(n_blocks * n_heads * width));
   workspace.largest.reserve(static_cast<size_t>(n_blocks * n_heads));
   workspace.totals.reserve(static_cast<size_t>(n_blocks * n_heads));
-  const auto decode_item = [&](int64_t item, DecodeScratch& scratch) {
+  const auto decode_item = [&](int64_t item, DecodeScratch* scratch) {
     const int64_t b = item % n_blocks;
     decode_block(DecodeBlock<Element>{
         .rotations = &rotations,
@@ -86,18 +94,17 @@ void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_
         .sums = workspace.sums.data() + b * n_heads * width,
         .largest = workspace.largest.data() + b * n_heads,
         .totals = workspace.totals.data() + b * n_heads,
-        .scratch = &scratch,
+        .scratch = scratch,
     });
   };
   const int64_t n_items = n_blocks * kv.n_kv_heads();
   const int64_t bytes =
       n_keys * kv.n_kv_heads() * 2 * kv.head_dim() * static_cast<int64_t>(sizeof(Element));
   if (bytes <= kFewBytes) {
-    DecodeScratch scratch;
-    for (int64_t item = 0; item < n_items; ++item) decode_item(item, scratch);
+    for (int64_t item = 0; item < n_items; ++item) decode_item(item, &thread_scratch());
   } else {
     parallel_for(
-        n_items, [] { return DecodeScratch(); }, decode_item);
+        n_items, [] { return &thread_scratch(); }, decode_item);
   }
   for (int64_t head = 0; head < n_heads; ++head) {
     const float sum =

@@ -25,12 +25,13 @@ struct DecodeWorkspace {
   AlignedBuffer<float> totals;   // (n_blocks, n_heads)
 };
 
-// Attention of token rotations.row(), all keys up to it being stored already.
+// Attention of token rotations.row(), all keys up to it being stored already: row() < kv.capacity().
 //   queries  (n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
-//   scale    multiplies the logits: 1 / sqrt(head_dim), multiplier and temperature together
+//   scale    multiplies the logits: 1 / sqrt(head_dim), multiplier and temperature together; > 0
 //   out      (n_heads, head_dim)
 //   log_sum_exp  (n_heads) of the scaled logits, or empty
-// float: within 2e-5 of the double reference for inputs of unit size.
+// Within 2e-5 of the double reference for inputs of unit size, of what the cache holds. Throws
+// std::bad_alloc. Cap, bias and padding are attend()'s alone.
 template <typename Element>
 void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
             const float* queries, float scale, float* out, DecodeWorkspace& workspace,

@@ -41,10 +41,14 @@ DecodeRotations::DecodeRotations(Rotary rotary, int64_t capacity, AngleMode mode
 
 void DecodeRotations::stand_at(int64_t i) {
   if (i == row_) return;
+  row_ = -1;  // until all is ready
+  if (planned_) {
+    stand_by_plan(i);
+  } else {
+    of_row_ = std::make_unique<Rotations>(rotary_, i + 1, i, 1, mode_);
+    stand_by_tables_of(*of_row_);
+  }
   row_ = i;
-  if (planned_) return stand_by_plan(i);
-  of_row_ = std::make_unique<Rotations>(rotary_, i + 1, i, 1, mode_);
-  stand_by_tables_of(*of_row_);
 }
 
 // ---- one plan for all rows
@@ -173,9 +177,10 @@ void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, 
     pair.query_sin = entry.sin[0];
     return;
   }
-  const CosSin turn = heard.state == PairState::kFrozen
-                          ? cos_sin_of_turns(rotary_.mask.turns)
-                          : cos_sin_at(position, spectrum_.turns_per_token[heard.pair]);
+  const CosSin turn =
+      heard.state == PairState::kFrozen
+          ? cos_sin_of_turns(frozen_turns(rotary_.mask, spectrum_.turns_per_token[heard.pair]))
+          : cos_sin_at(position, spectrum_.turns_per_token[heard.pair]);
   pair.query_cos = static_cast<float>(turn.cos * amplitude);
   pair.query_sin = static_cast<float>(turn.sin * amplitude);
 }
@@ -197,6 +202,7 @@ DecodeBranch DecodeRotations::branch_by_distance(KeyInterval keys, const Rotatio
 void DecodeRotations::stand_by_tables_of(const Rotations& rotations) {
   branches_.clear();
   const RotationPlan& plan = rotations.plan();
+  const int64_t i = rotations.first_row();
   if (plan.by_distance) {
     const RotationTable& table = rotations.by_distance();
     by_distance_ = RotationTable(table.n_pairs, table.n_rows);
@@ -204,12 +210,12 @@ void DecodeRotations::stand_by_tables_of(const Rotations& rotations) {
     std::ranges::copy(std::span<const float>(table.sin), by_distance_.sin.data());
     negate_sines(by_distance_);
   }
-  const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan.n_by_distance - 1 - row_;
-  for (const KeyInterval keys : {plan.keys_by_distance(row_), plan.sinks_by_distance_of(row_)}) {
+  const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan.n_by_distance - 1 - i;
+  for (const KeyInterval keys : {plan.keys_by_distance(i), plan.sinks_by_distance_of(i)}) {
     if (!keys.empty()) branches_.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
   }
   for (size_t b = 0; b < plan.branches.size(); ++b) {
-    DecodeBranch branch{.keys = plan.branches[b].keys(row_)};
+    DecodeBranch branch{.keys = plan.branches[b].keys(i)};
     if (branch.keys.empty()) continue;
     for (const HeardPair& heard : rotations.heard(b)) {
       branch.heard.push_back({.pair = heard.pair,

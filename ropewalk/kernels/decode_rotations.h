@@ -37,7 +37,9 @@ struct DecodeBranch {
 
 class DecodeRotations {
  public:
+  //   rotary    as Rotations takes it
   //   capacity  tokens of the longest sequence, >= 1
+  // Throws Error where the spectrum or the map does, std::bad_alloc.
   DecodeRotations(Rotary rotary, int64_t capacity, AngleMode mode);
 
   DecodeRotations(const DecodeRotations&) = delete;
@@ -47,6 +49,7 @@ class DecodeRotations {
   // for each pair of each branch; all tables where the spectrum or the map depends on the length,
   // or where the spectrum decays.
   //   i  0 <= i < capacity
+  // Throws what Rotations throws of one row; then no row stands until the next call.
   void stand_at(int64_t i);
 
   int64_t row() const { return row_; }

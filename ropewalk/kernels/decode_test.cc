@@ -173,6 +173,14 @@ const Map kMaps[] = {
        rotary.mask = {.past = PairMask::Past::kFrozen};
        return rotary;
      }},
+    {"a mask that freezes pairs which turn backwards",
+     [](Rotary rotary) {
+       Spectrum spectrum = rotary.spectrum.at(1);
+       for (DoubleDouble& speed : spectrum.turns_per_token) speed = -speed;
+       rotary.spectrum = SpectrumRule(spectrum);
+       rotary.mask = {.past = PairMask::Past::kFrozen, .turns = 0.4};
+       return rotary;
+     }},
     {"a spectrum of the length",
      [](Rotary rotary) {
        const Spectrum spectrum = rotary.spectrum.at(1);

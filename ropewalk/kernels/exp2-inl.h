@@ -23,7 +23,7 @@ HWY_INLINE Vec exp2_of_weight(Tag tag, Vec x) {
   const hn::RebindToSigned<Tag> whole;
   // Added to a small number it leaves the nearest whole one in the last bits.
   const Vec rounder = hn::Set(tag, 0x1.8p23f);
-  const Vec bounded = hn::Max(x, hn::Set(tag, -127.0f));
+  const Vec bounded = hn::Max(hn::Set(tag, -127.0f), x);  // in this order x86 keeps a NaN
   const Vec shifted = hn::Add(bounded, rounder);
   const Vec f = hn::Sub(bounded, hn::Sub(shifted, rounder));
   Vec sum = hn::Set(tag, 1.5353362e-4f);

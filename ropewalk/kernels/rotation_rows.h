@@ -64,6 +64,7 @@ class RowPositions {
 
 // Fills rows first_row ... of a table that has the spectrum's pairs.
 //   positions  |position| <= 2^40; one axis is every pair's, whatever the spectrum says
+//   spectrum   |turns per token| <= 1/6, a radian a token, for the bounds below
 // Error, of float, bf16 and f16: at most 1 ulp of the type wherever the entry is above 2^-38 in size.
 // Of double: at most 2 ulps while cos or sin is above 2^-10 in size, and 2^-62 below; half an ulp more
 // where an amplitude is in it. Equal positions give equal entries, however the call was cut.

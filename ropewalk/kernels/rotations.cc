@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/parallel.h"
 #include "ropewalk/math/turns.h"
 
 namespace ropewalk {
@@ -70,15 +71,16 @@ class Rotations::Builder {
     const int64_t n = out_.plan_.n_by_distance;
     out_.by_distance_ = RotationTable(shared_.n_pairs(), n + 2 * kDistanceMargin);
     const double amplitude = shared_.amplitude * shared_.amplitude;
-#pragma omp parallel for schedule(static)
-    for (int64_t pair = 0; pair < shared_.n_pairs(); ++pair) {
+    const auto fill_pair = [&](int64_t pair, int /*state*/) {
       for (int64_t d = 0; d < n; ++d) {
         const PairAngle angle = distance_turns(rotary_, shared_, pair, d);
         if (angle.silent) continue;  // the table is zero there
         fill_rotation_entry(angle.turns, amplitude * std::exp(angle.log_gain), pair,
                             kDistanceMargin + n - 1 - d, out_.by_distance_);
       }
-    }
+    };
+    parallel_for(
+        shared_.n_pairs(), [] { return 0; }, fill_pair);  // a curve may throw
   }
 
  private:
@@ -268,11 +270,11 @@ class Rotations::Builder {
     RotationTable& table = out_.tables_.emplace_back(std::ssize(pairs), out_.n_rows_);
     for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
       const DoubleDouble speed = abs(shared_.turns_per_token[pairs[slot]]);
+      const DoubleDouble turns = frozen_turns(rotary_.mask, shared_.turns_per_token[pairs[slot]]);
       const double log_gain =
           shared_.decay_of(pairs[slot]) * static_cast<double>(rotary_.mask.turns / speed);
       for (int64_t r = 0; r < out_.n_rows_; ++r) {
-        fill_rotation_entry(rotary_.mask.turns, shared_.amplitude * std::exp(log_gain), slot, r,
-                            table);
+        fill_rotation_entry(turns, shared_.amplitude * std::exp(log_gain), slot, r, table);
       }
     }
     return table;
@@ -288,7 +290,10 @@ class Rotations::Builder {
 
 Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t first_row,
                      int64_t n_rows, AngleMode mode)
-    : first_row_(first_row), n_rows_(n_rows), layout_(rotary.layout) {
+    : first_row_(first_row),
+      n_rows_(n_rows),
+      keys_share_spectrum_(rotary.spectrum.length() != SpectrumRule::Length::kToken),
+      layout_(rotary.layout) {
   const SpectrumRule& rule = rotary.spectrum;
   const int64_t end = first_row + n_rows;
   const int64_t length = rule.length() == SpectrumRule::Length::kToken

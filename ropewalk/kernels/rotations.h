@@ -59,6 +59,9 @@ class Rotations {
   const RotationTable& by_distance() const { return by_distance_; }
   static constexpr int64_t kDistanceMargin = 64;
 
+  // Whether every token's keys have one spectrum: not under Length::kToken.
+  bool keys_share_spectrum() const { return keys_share_spectrum_; }
+
   // What all tables take.
   int64_t table_bytes() const;
 
@@ -67,6 +70,7 @@ class Rotations {
 
   int64_t first_row_;
   int64_t n_rows_;
+  bool keys_share_spectrum_;
   PairLayout layout_;
   RotationPlan plan_;
   std::deque<RotationTable> tables_;  // addresses stay

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "ropewalk/math/rotation_plan.h"
 #include "ropewalk/math/triple_double.h"
 #include "ropewalk/math/turns.h"
 
@@ -85,8 +86,7 @@ PairAngle pair_angle(const Rotary& rotary, const Spectrum& query_spectrum,
   const PairMask& mask = rotary.mask;
   if (i - j > mask.last_heard(query_speed)) {
     if (mask.past == PairMask::Past::kSilent) return {.silent = true, .turns = {}};
-    const DoubleDouble frozen = fraction_of_turn(mask.turns, 1.0);
-    return {.turns = query_speed < 0.0 ? -frozen : frozen,
+    return {.turns = frozen_turns(mask, query_speed),
             .log_gain = decay * static_cast<double>(mask.turns / abs(query_speed))};
   }
 

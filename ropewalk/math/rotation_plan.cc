@@ -159,6 +159,11 @@ RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64
   return plan;
 }
 
+DoubleDouble frozen_turns(const PairMask& mask, DoubleDouble turns_per_token) {
+  const DoubleDouble frozen = fraction_of_turn(mask.turns, 1.0);
+  return turns_per_token < 0.0 ? -frozen : frozen;
+}
+
 PairAngle distance_turns(const Rotary& rotary, const Spectrum& spectrum, int64_t pair, int64_t d) {
   return pair_angle(rotary, spectrum, spectrum, pair, d, 0);
 }

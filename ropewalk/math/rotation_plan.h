@@ -68,6 +68,10 @@ struct RotationPlan {
 //   rotary  with a map free of the length: see at_length()
 RotationPlan plan_rotation(const Rotary& rotary, const Spectrum& spectrum, int64_t n);
 
+// Where a pair stands past a mask that freezes it, reduced to [-1/2, 1/2] turns: it stops as it went,
+// forwards or backwards.
+DoubleDouble frozen_turns(const PairMask& mask, DoubleDouble turns_per_token);
+
 // The angle of `pair` at distance d >= 0 where no sink is involved, as the map and the mask have
 // it.
 PairAngle distance_turns(const Rotary& rotary, const Spectrum& spectrum, int64_t pair, int64_t d);
