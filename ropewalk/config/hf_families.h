@@ -150,7 +150,8 @@ struct HfFamily {
   int64_t segments = 0;        // type_vocab_size's default; 0: none are embedded
   bool rounds_slopes = false;  // the class rounds ALiBi's slopes to bfloat16
 
-  // general.architecture that llama.cpp's converter gives it; empty: the name itself.
+  // general.architecture that llama.cpp's converter gives it; empty: the name itself, which
+  // is no architecture where the converter does not know the model type.
   std::string_view gguf = {};
   bool cut_from_hidden = false;  // the converter cuts the rotated share from hidden_size
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "ropewalk/config/engine_table.h"
+#include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/hf_spelling.h"
 
 namespace ropewalk {
@@ -48,6 +51,81 @@ TEST(HfFamilies, RowsAreWhole) {
       EXPECT_TRUE(family.sliding_base_keys.empty() || family.sliding_base != 0);
     }
   }
+}
+
+// Of which llama.cpp's converter knows no class.
+constexpr std::string_view kNotConverted[] = {"albert",
+                                              "aria",
+                                              "bart",
+                                              "biogpt",
+                                              "blt",
+                                              "codegen",
+                                              "csm",
+                                              "cwm",
+                                              "deberta",
+                                              "deberta-v2",
+                                              "deberta_v2",
+                                              "diffllama",
+                                              "doge",
+                                              "electra",
+                                              "emu3",
+                                              "ernie4_5_vl_moe",
+                                              "esm",
+                                              "flex_olmo",
+                                              "fuyu",
+                                              "gpt_neo",
+                                              "gpt_neox_japanese",
+                                              "helium",
+                                              "hubert",
+                                              "hyperclovax",
+                                              "internlm",
+                                              "jetmoe",
+                                              "longcat_flash",
+                                              "longt5",
+                                              "m2m_100",
+                                              "marian",
+                                              "mbart",
+                                              "mimo",
+                                              "minimax",
+                                              "ministral",
+                                              "mllama",
+                                              "modernbert-decoder",
+                                              "moonshine",
+                                              "moonshine_streaming",
+                                              "nanochat",
+                                              "opt",
+                                              "pegasus",
+                                              "persimmon",
+                                              "phi4_multimodal",
+                                              "recurrent_gemma",
+                                              "roformer",
+                                              "rwkv",
+                                              "switch_transformers",
+                                              "telechat",
+                                              "telechat3",
+                                              "transfo-xl",
+                                              "wav2vec2",
+                                              "wav2vec2_conformer",
+                                              "whisper",
+                                              "xlm-roberta-xl",
+                                              "xlnet"};
+
+bool is_listed(std::string_view name) {
+  return std::ranges::find(kNotConverted, name) != std::end(kNotConverted);
+}
+
+TEST(HfFamilies, EveryRowIsConvertedToAnArchitectureOrNotAtAll) {
+  size_t n_not_converted = 0;
+  for (const std::span<const HfFamily> group : hf_families()) {
+    for (const HfFamily& family : group) {
+      const bool found = find_gguf_architecture(llama_cpp_architecture(family.name)) != nullptr;
+      EXPECT_NE(found, is_listed(family.name)) << family.name;
+      if (found) continue;
+      EXPECT_EQ(family.gguf, "") << family.name;
+      ++n_not_converted;
+    }
+  }
+  EXPECT_EQ(n_not_converted, std::size(kNotConverted));
 }
 
 TEST(HfSpelling, Distances) {

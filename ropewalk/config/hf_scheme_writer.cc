@@ -79,9 +79,12 @@ Json record_of(const WriteReport& report, const std::string& text, const Json& a
   return record;
 }
 
+// What the text of before the last write is wanted for.
+enum class Purpose { kUndo, kNewScheme };
+
 // Throws Error where the document is not what the write made of the old one. Records of before did
 // not say.
-void refuse_edited(const std::string& path, const Json& document, Json old) {
+void refuse_edited(const std::string& path, const Json& document, Json old, Purpose purpose) {
   const Json& record = document[kUndoKey];
   if (!record.contains("set") || !record.contains("removed")) return;
   old.erase(kUndoKey);
@@ -96,12 +99,19 @@ void refuse_edited(const std::string& path, const Json& document, Json old) {
              " when written, is " + or_absent(change.after);
   }
   if (since.empty()) return;
-  throw Error(path, "must be as it was written to be undone", since,
-              "set that back, undo, and change the result");
+  if (purpose == Purpose::kUndo) {
+    throw Error(path, "must be as it was written to be undone", since,
+                "set that back, undo, and change the result");
+  }
+  throw Error(path,
+              "must be as it was written: another scheme counts from what was there before, which "
+              "has no such changes",
+              since, "make them in the original config.json and write from that");
 }
 
 // The old text, as the record holds it.
-std::string undone(const std::string& path, const Json& document, std::string& sha256) {
+std::string undone(const std::string& path, const Json& document, Purpose purpose,
+                   std::string& sha256) {
   const std::string place = path + ": " + kUndoKey;
   if (!document.contains(kUndoKey)) {
     throw Error(place, "must be present to undo a write", {},
@@ -118,7 +128,7 @@ std::string undone(const std::string& path, const Json& document, std::string& s
   if (hash_of(text) != sha256) {
     throw Error(place + ".text", "must have the SHA-256 " + sha256, hash_of(text));
   }
-  refuse_edited(path, document, parse_json(text, place + ".text"));
+  refuse_edited(path, document, parse_json(text, place + ".text"), purpose);
   return text;
 }
 
@@ -187,12 +197,12 @@ WriteReport write_hf_model(const WriteRequest& request, const std::string& path)
 
   std::string result;
   if (request.undo) {
-    result = undone(path, start.document, report.restored);
+    result = undone(path, start.document, Purpose::kUndo, report.restored);
     report.keys = changes(start.document, parse_json(result, path));
   } else {
     if (!parse_scheme(request.scheme).is_declared()) {
       while (start.document.contains(kUndoKey)) {
-        start = Config(undone(path, start.document, report.original), path);
+        start = Config(undone(path, start.document, Purpose::kNewScheme, report.original), path);
         if (report.notes.empty()) report.notes.push_back(kStartedUndone);
       }
     }

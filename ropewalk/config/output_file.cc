@@ -10,6 +10,7 @@
 #include "ropewalk/formats/atomic_file.h"
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/gguf_undo.h"
+#include "ropewalk/formats/gguf_writer.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/mapped_file.h"
 #include "ropewalk/formats/sha256.h"
@@ -46,22 +47,28 @@ std::string promised_by(const GgufFile& file) {
              : std::string();
 }
 
-// Whether one is the other with matrices of another type: all else is equal.
-bool is_converted(const GgufFile& a, const GgufFile& b) {
-  size_t n_equal = 0;
-  size_t n_converted = 0;
-  for (const TensorInfo& info : a.tensors()) {
-    const TensorInfo* const other = b.find_tensor(info.name);
-    if (other == nullptr || other->shape != info.shape) return false;
-    if (other->type_name != info.type_name) {
-      ++n_converted;
-    } else if (!std::ranges::equal(a.tensor_bytes(info), b.tensor_bytes(*other))) {
-      return false;
-    } else {
-      ++n_equal;
-    }
-  }
-  return n_equal > 0 && n_converted > 0;
+std::string converted_sha256(const GgufFile& model, TensorType type) {
+  Sha256 hash;
+  write_converted(model, type, [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+  return hash.hex();
+}
+
+// Whether `old` was written from what --type makes of the model, or of what the model was written
+// from. To tell that, it is made again: a tensor or a key of another model gives another hash.
+bool is_converted(const GgufFile& model, const GgufFile& old, const std::string& output) {
+  const bool has_bf16 = std::ranges::any_of(
+      old.tensors(), [](const TensorInfo& info) { return info.type_name == "BF16"; });
+  const std::string promised = promised_by(old);
+  if (!has_bf16 && promised == converted_sha256(model, TensorType::kF32)) return true;
+  if (promised == converted_sha256(model, TensorType::kBF16)) return true;
+  if (promised_by(model).empty()) return false;
+  AtomicFile temporary(output);  // never committed
+  const std::string start =
+      write_undone(model, [&](std::span<const std::byte> bytes) { temporary.write(bytes); });
+  temporary.flush();
+  const MappedFile undone = MappedFile::open(temporary.temporary_path());
+  if (sha256_hex(undone.bytes()) != start) return false;
+  return is_converted(GgufFile::parse(undone.bytes(), model.name()), old, output);
 }
 
 // A record tells what the file was written from: the model, or what the model was written from too.
@@ -92,7 +99,8 @@ bool is_own(const std::string& model, const std::string& output, bool json, bool
     if (promised.empty() && !undo) return false;
     const Origin origins[] = {{sha256_hex(from.bytes()), promised_by(from)},
                               {sha256_hex(old.bytes()), promised}};
-    return is_own(origins[0], origins[1], undo) || (!promised.empty() && is_converted(from, old));
+    return is_own(origins[0], origins[1], undo) ||
+           (!promised.empty() && is_converted(from, old, output));
   } catch (const Error&) {
     return false;
   }

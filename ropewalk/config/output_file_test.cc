@@ -16,8 +16,9 @@ using testing::HasSubstr;
 
 class OutputFile : public testing::Test {
  protected:
-  std::string said(const std::string& output) const {
-    return message_of([&] { check_replaceable(model_, output); });
+  std::string said(const std::string& output) const { return said_of(model_, output); }
+  std::string said_of(const std::string& model, const std::string& output) const {
+    return message_of([&] { check_replaceable(model, output); });
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
@@ -63,6 +64,49 @@ TEST_F(OutputFile, WhatWasWrittenFromTheModelIsWrittenAgain) {
   write(first, "declared", true);
   EXPECT_EQ(read_file(out), read_file(model_));
   EXPECT_THAT(message_of([&] { write(model_, "yarn,factor=2"); }), HasSubstr("--force"));
+}
+
+TEST_F(OutputFile, WhatWasConvertedFromTheModelIsWrittenAgain) {
+  const std::string model = fixture("tiny_llama.gguf");
+  const std::string out = path("out.gguf");
+  const std::string first = path("first.gguf");
+  write_model({.model = model, .scheme = "linear,factor=2", .output = first});
+  for (const WriteType type : {WriteType::kF32, WriteType::kBf16}) {
+    const std::string converted = path(type == WriteType::kF32 ? "f32.gguf" : "bf16.gguf");
+    write_model({.model = model, .scheme = "yarn,factor=2", .type = type, .output = converted});
+    EXPECT_NO_THROW(check_replaceable(model, converted));
+    EXPECT_NO_THROW(check_replaceable(first, converted)) << "which counts from the same model";
+  }
+}
+
+// One exponent of a matrix, one letter of the metadata: types and shapes stay those of the model.
+TEST_F(OutputFile, WhatWasConvertedFromAnotherModelNeedsForce) {
+  const std::string model = fixture("tiny_llama.gguf");
+  std::string bytes = read_file(model);
+  const std::string old = path("old.gguf");
+  const auto refused = [&](const std::string& other) {
+    for (const WriteType type : {WriteType::kF32, WriteType::kBf16}) {
+      write_model({.model = folder_.write("other.gguf", other),
+                   .scheme = "linear,factor=2",
+                   .type = type,
+                   .output = old,
+                   .force = true});
+      EXPECT_THAT(said_of(model, old), HasSubstr("--force"));
+    }
+  };
+  std::string tensor = bytes;
+  const GgufFile file = GgufFile::parse(as_bytes(bytes), model);
+  const auto matrix = std::ranges::find_if(
+      file.tensors(), [](const TensorInfo& info) { return info.shape.size() > 1; });
+  ASSERT_NE(matrix, file.tensors().end());
+  tensor[static_cast<size_t>(file.tensor_bytes(*matrix).data() - file.bytes().data()) + 3] ^= 0x40;
+  refused(tensor);
+  std::string metadata = bytes;
+  const std::string key = "general.name";
+  const size_t place = metadata.find(key);
+  ASSERT_NE(place, std::string::npos);
+  metadata[place + key.size() + sizeof(uint32_t) + sizeof(uint64_t)] ^= 1;  // its first letter
+  refused(metadata);
 }
 
 TEST_F(OutputFile, TheModelItselfIsNotReplacedByAnyName) {

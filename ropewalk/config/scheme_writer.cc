@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/gguf_architectures.h"
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/gguf_keys.h"
 #include "ropewalk/config/hf_scheme_writer.h"
@@ -241,6 +242,24 @@ void check_gguf_request(const WriteRequest& request) {
   }
 }
 
+// Throws Error where llama.cpp looks for frequency tensors that this part lacks: what another part
+// may hold would still divide the frequencies.
+void refuse_factors_elsewhere(const GgufFile& model, const std::string& parts) {
+  using Factors = GgufArchitecture::Factors;
+  GgufKeys keys(model);
+  const GgufArchitecture* const architecture = find_gguf_architecture(keys.architecture());
+  const Factors loads = architecture == nullptr ? Factors::kNone : architecture->factors;
+  if (loads == Factors::kNone || loads == Factors::kUnused) return;
+  const bool lists =
+      loads == Factors::kLists || keys.text("rope.scaling.type").value_or("") == "longrope";
+  const std::string& tensor = lists ? kFrequencyTensors[1] : kFrequencyTensors[0];
+  if (model.find_tensor(tensor) != nullptr) return;
+  throw Error(model.name(),
+              "must be a whole file where a scheme changes frequencies and " + tensor +
+                  " may be in another part: llama.cpp would still divide by it",
+              "the first of " + parts + " parts", "merge them first: llama-gguf-split --merge");
+}
+
 // The first part of a split model has the keys of all; what it must not change is how many tensors
 // there are.
 void check_part(const GgufFile& model, const GgufForm& form, WriteReport& report) {
@@ -256,6 +275,7 @@ void check_part(const GgufFile& model, const GgufForm& form, WriteReport& report
                   "the first of " + parts + " parts", "merge them first: llama-gguf-split --merge");
     }
   }
+  if (!form.as_declared) refuse_factors_elsewhere(model, parts);
   report.notes.push_back("this is the first of " + parts +
                          " parts: name it as that part was named, and put the others beside it");
 }

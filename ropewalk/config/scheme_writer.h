@@ -57,7 +57,8 @@ struct WriteReport {
 };
 
 // Writes `output` whole or not at all; the model file is never modified. A scheme counts from the
-// model as it was trained: of a file that was written before, from what its undo gives. What was
+// model as it was trained: of a file that was written before, from what its undo gives; one that
+// was edited since is refused, for that would lose the edits. What was
 // written is read back and compared with the scheme before it gets its name, and so is what the
 // engine makes of it.
 // Throws Error naming what the engine would not load or would misread, and where files fail.

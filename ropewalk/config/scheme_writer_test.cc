@@ -21,6 +21,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // What any test needs: a model of 64 pairs and L = 4096, a place for it and for what is written.
 class SchemeWriter : public testing::Test {
@@ -154,6 +155,32 @@ TEST_F(SchemeWriter, WritesAgainFromTheModelAsItWasTrained) {
   EXPECT_EQ(read_file(out("undone")), read_file(model));
 }
 
+// Where llama.cpp looks for frequency factors that may be in another part.
+TEST_F(SchemeWriter, APartIsWrittenWhereItsFactorsAreKnown) {
+  const auto part = [&](const std::string& architecture) {
+    return plain_gguf(architecture)
+        .set("split.no", uint32_t{0})
+        .set("split.count", uint32_t{3})
+        .tensor("weights", {1, 2, 3});
+  };
+  const auto file = [&](const GgufBuilder& builder) {
+    return folder_.write("part.gguf", builder.file());
+  };
+  for (const char* architecture : {"llama", "phi3"}) {
+    const std::string model = file(part(architecture));
+    EXPECT_THAT(refusal({.model = model, .scheme = "linear,factor=2", .output = out()}),
+                AllOf(HasSubstr("may be in another part"), HasSubstr("--merge")))
+        << architecture;
+    EXPECT_NO_THROW(write_model({.model = model, .target_length = 8192, .output = out()}));
+    std::filesystem::remove(out());
+  }
+  EXPECT_NO_THROW(write(file(part("qwen2")), "linear,factor=2"));
+  std::filesystem::remove(out());
+  GgufBuilder with = part("llama");
+  with.tensor("rope_freqs.weight", std::vector<float>(64, 2.0F));
+  EXPECT_NO_THROW(write(file(with), "ntk_by_parts,factor=8"));
+}
+
 // ---- config.json
 
 class ConfigWriter : public SchemeWriter {
@@ -230,6 +257,10 @@ TEST_F(ConfigWriter, UndoNamesWhatWasChangedSince) {
       message_of([&] { undo(changed); }),
       AllOf(HasSubstr("hidden_size was 4096 when written, is 2048"),
             HasSubstr("added was absent when written, is true"), HasSubstr("set that back")));
+  EXPECT_THAT(
+      message_of([&] { write_config(changed, "yarn,factor=8"); }),
+      AllOf(HasSubstr("hidden_size was 4096 when written, is 2048"),
+            HasSubstr("in the original config.json and write from that"), Not(HasSubstr("undo,"))));
   written["hidden_size"] = 4096;
   written.erase("added");
   folder_.write("changed.json", written.dump());

@@ -20,7 +20,8 @@ const LayerGroup& leading_group(const ModelConfig& config);
 // What stands for the divisor of a pair that does not turn; as in converted Gemma 4 files.
 inline constexpr double kNeverTurns = 1e30;
 
-// Equal, decays too, but for what formulas written differently differ by, far below float32.
+// Frequencies equal but for what formulas written differently differ by, far below float32; decays
+// exactly.
 bool same_frequencies(const Spectrum& a, const Spectrum& b);
 
 // The base under which the model's pairs have these frequencies unscaled; nothing where none does.

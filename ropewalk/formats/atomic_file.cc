@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kNameTrials = 100;
 constexpr size_t kSuffixDigits = 8;
+constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr size_t kLongestStem = 200;  // bytes of the name that a temporary's repeats, of 255
 
 std::string errno_text() { return std::generic_category().message(errno); }
@@ -41,7 +42,6 @@ void sync(int descriptor, const std::string& path) {
 }
 
 std::string random_suffix() {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::random_device random;
   std::string suffix;
   for (size_t i = 0; i < kSuffixDigits; ++i) suffix += kDigits[random() & 15];
@@ -52,16 +52,26 @@ std::string random_suffix() {
 // however it dies.
 bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
 
+bool is_temporary(const std::string& name, const std::string& stem) {
+  return name.starts_with(stem) && name.size() == stem.size() + kSuffixDigits &&
+         name.find_first_not_of(kDigits, stem.size()) == std::string::npos;
+}
+
+bool is_regular(int descriptor) {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 // Removes what killed writers of the same file left behind. What cannot be looked at is left alone.
 void remove_abandoned(const std::filesystem::path& directory, const std::string& stem) {
   std::error_code failed;
   for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
        entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(stem) || name.size() != stem.size() + kSuffixDigits) continue;
-    const int descriptor = open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (!is_temporary(entry->path().filename().string(), stem)) continue;
+    const int descriptor =
+        open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
-    if (lock(descriptor)) unlink(entry->path().c_str());
+    if (is_regular(descriptor) && lock(descriptor)) unlink(entry->path().c_str());
     close(descriptor);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,8 +89,12 @@ TEST(AtomicFile, LeavesFilesOfOtherNamesAlone) {
   const TempDirectory directory;
   directory.write(".out.ropewalk-notes.txt", "mine");
   directory.write(".output.ropewalk-01234567", "of another");
+  // As long as the digits of a temporary name, but no such digits; such a name, but no file.
+  directory.write(".out.ropewalk-notes.md", "mine");
+  directory.write(".out.ropewalk-ABCDEF01", "mine");
+  ASSERT_EQ(mkfifo((directory.path() + "/.out.ropewalk-01234567").c_str(), 0600), 0);
   const AtomicFile file(directory.path() + "/out");
-  EXPECT_EQ(files_in(directory), 3u);
+  EXPECT_EQ(files_in(directory), 6u);
 }
 
 TEST(AtomicFile, NamesAreAsLongAsTheyMayBe) {

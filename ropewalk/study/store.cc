@@ -85,8 +85,9 @@ const std::string& refuse_other_files(const std::string& path) {
   std::string start(kMagic.size(), ' ');
   if (S_ISREG(status.st_mode)) {
     if (status.st_size == 0) return path;
-    std::ifstream(path, std::ios::binary)
-        .read(start.data(), static_cast<std::streamsize>(start.size()));
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw Error(path, "the study's file cannot be read", std::strerror(errno));
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
     if (start == kMagic) return path;
   }
   throw Error(path, "must be a study of Ropewalk",
@@ -107,6 +108,7 @@ class StudyStore::Lock {
     const std::string own = std::to_string(getpid());
     if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, own.data(), own.size(), 0) < 0) {
       const int error = errno;
+      unlink(path_.c_str());
       close(descriptor_);
       throw Error(path_, "cannot be written", std::strerror(error));
     }

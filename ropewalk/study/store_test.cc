@@ -1,6 +1,7 @@
 #include "ropewalk/study/store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,34 @@ TEST_F(StudyStoreTest, KeepsCellsToTheLastBit) {
   EXPECT_EQ(again.find(key_)->losses, cell.losses);
   EXPECT_EQ(again.find(key_)->seconds, 2.5);
   EXPECT_FALSE(again.find({"cap,window=8", "control", 3}));
+}
+
+// Files of nobody else can be closed to root, who runs this as another user.
+TEST_F(StudyStoreTest, AStudyThatCannotBeReadIsCalledSo) {
+  { StudyStore store(path_, identity_); }
+  std::filesystem::permissions(path_, std::filesystem::perms::none);
+  const bool root = geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  const std::string said = message(identity_);
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  EXPECT_NE(said.find("cannot be read, got Permission denied"), std::string::npos) << said;
+}
+
+TEST_F(StudyStoreTest, ALockThatCannotBeWrittenIsNotLeft) {
+  rlimit old = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const std::string said = message(identity_);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(said.find("-lock: cannot be written"), std::string::npos) << said;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(StudyStoreTest, AnotherModelOrTextIsRefusedByName) {
