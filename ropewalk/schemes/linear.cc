@@ -24,7 +24,7 @@ SchemeInfo linear_scheme() {
           .kind = PartKind::kSpectrum,
           .formula = "inv_freq / s",
           .source = "Chen et al. 2023, arXiv 2306.15595",
-          .params = {factor_param("s, how many times slower")},
+          .params = {slowdown_param("s, how many times slower")},
           .build = build,
           .candidates = candidates};
 }

@@ -42,7 +42,7 @@ SchemeInfo llama3_scheme() {
               "(1 - g) inv_freq / s + g inv_freq, g = clamp((L inv_freq / (2 pi) - low) / (high - "
               "low), 0, 1)",
           .source = "Llama Team 2024, arXiv 2407.21783",
-          .params = {factor_param("s, how many times slower pairs of few turns turn"),
+          .params = {slowdown_param("s, how many times slower pairs of few turns turn"),
                      {.name = "low",
                       .required = true,
                       .least = 0,

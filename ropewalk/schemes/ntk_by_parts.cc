@@ -31,7 +31,7 @@ SchemeInfo ntk_by_parts_scheme() {
               "(1 - g) inv_freq / s + g inv_freq, g = clamp((L inv_freq / (2 pi) - alpha) / (beta "
               "- alpha), 0, 1)",
           .source = "Peng et al. 2023, arXiv 2309.00071",
-          .params = {factor_param("s, how many times slower pairs of few turns turn"),
+          .params = {slowdown_param("s, how many times slower pairs of few turns turn"),
                      {.name = "alpha",
                       .fallback = "1",
                       .least = 0,

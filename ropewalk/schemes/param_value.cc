@@ -147,7 +147,7 @@ ParamValue parse_param_value(const ParamInfo& param, const std::string& place,
     case ParamType::kNumber: {
       const auto number = parse_whole<double>(text);
       if (number && in_bounds(param, *number)) return *number;
-      if (number && param.name == "factor" && 0 < *number && *number < 1) {
+      if (number && param.is_slowdown && 0 < *number && *number < 1) {
         throw Error(place, "must be " + describe_type(param), text,
                     "the frequency scale " + text + " is factor " + to_text(1 / *number));
       }

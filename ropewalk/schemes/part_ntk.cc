@@ -40,7 +40,7 @@ SchemeInfo part_ntk_scheme() {
               "(1 - h) inv_freq + h (g inv_freq / s + (1 - g) ntk), g and h ramps by index between "
               "the pairs of 1.25 and 0.75, of 16 and 2 turns over L",
           .source = "github.com/jquesnelle/yarn, PartNTK, 2023",
-          .params = {factor_param("s, how many times slower pairs of few turns turn"),
+          .params = {slowdown_param("s, how many times slower pairs of few turns turn"),
                      original_param()},
           .build = build,
           .candidates = candidates};

@@ -43,7 +43,8 @@ SchemeInfo proportional_scheme() {
                       .fallback = "1",
                       .least = 1,
                       .most = 1e6,
-                      .help = "s, how many times slower they turn"}},
+                      .help = "s, how many times slower they turn",
+                      .is_slowdown = true}},
           .build = build,
           .example = example};
 }

@@ -111,6 +111,12 @@ ParamInfo factor_param(const std::string& help) {
   return {.name = "factor", .required = true, .least = 1, .most = 1e6, .help = help};
 }
 
+ParamInfo slowdown_param(const std::string& help) {
+  ParamInfo param = factor_param(help);
+  param.is_slowdown = true;
+  return param;
+}
+
 ParamInfo window_param(const std::string& help) {
   return {.name = "window",
           .type = ParamType::kInteger,

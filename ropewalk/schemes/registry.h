@@ -51,6 +51,7 @@ struct ParamInfo {
   std::vector<std::string> choices;  // only for kChoice
   std::string unit;                  // "tokens", "turns"; empty: a bare number
   std::string help;                  // one line
+  bool is_slowdown = false;          // the inverse of what engines call the frequency scale
 };
 
 using ParamValue = std::variant<double, int64_t, std::string, std::vector<double>,
@@ -115,9 +116,10 @@ const SchemeInfo* find_scheme(const std::string& name);
 
 // ---- parameters that many schemes share
 
-ParamInfo factor_param(const std::string& help);  // number from 1 to 1e6, required
-ParamInfo window_param(const std::string& help);  // integer >= 1 in tokens, required
-ParamInfo original_param();                       // the length that turns are counted over
+ParamInfo factor_param(const std::string& help);    // number from 1 to 1e6, required
+ParamInfo slowdown_param(const std::string& help);  // the same, of how many times slower pairs turn
+ParamInfo window_param(const std::string& help);    // integer >= 1 in tokens, required
+ParamInfo original_param();                         // the length that turns are counted over
 
 // target_length / trained_length * times as text, at least 1: the natural factor of a candidate.
 std::string stretch(int64_t trained_length, int64_t target_length, double times = 1);

@@ -130,6 +130,10 @@ TEST(SchemeString, AFrequencyScaleIsNoFactor) {
   EXPECT_THAT(message_of("linear,factor=0.125"), HasSubstr("frequency scale 0.125 is factor 8"));
   EXPECT_THAT(message_of("yarn,factor=0.25"), HasSubstr("is factor 4"));
   EXPECT_THAT(message_of("linear,factor=-1"), Not(HasSubstr("frequency scale")));
+  for (const char* const scheme : {"dynamic_ntk", "stale_dynamic_ntk", "ntk"}) {
+    EXPECT_THAT(message_of(std::string(scheme) + ",factor=0.25"),
+                AllOf(HasSubstr("must be a number >= 1"), Not(HasSubstr("frequency scale"))));
+  }
 }
 
 TEST(SchemeString, WholeNumbersMayBeSpeltAsOthers) {

@@ -68,7 +68,7 @@ SchemeInfo yarn_scheme() {
       beta_params("pairs of more turns stay as they are; the paper's beta",
                   "pairs of fewer turns are slowed by s; the paper's alpha");
   params.insert(params.begin(),
-                {factor_param("s, how many times slower pairs of few turns turn"),
+                {slowdown_param("s, how many times slower pairs of few turns turn"),
                  {.name = "ramp",
                   .type = ParamType::kChoice,
                   .fallback = "index",
