@@ -56,9 +56,9 @@ std::string weights_text(const CheckReport& report) {
     return text +
            (report.faults.empty() ? "; the weights fit this architecture" : "; they do not fit");
   }
-  if (!report.faults.empty()) return "not run, because of the faults";
+  if (!report.obstacle.empty()) return "not run: " + report.obstacle;
   if (!report.tensors.not_read.empty()) return "not run: there are none to be read";
-  return report.obstacle.empty() ? "not run" : "not run: " + report.obstacle;
+  return report.faults.empty() ? "not run" : "not run, because of the faults";
 }
 
 std::string verdict(const CheckReport& report, bool strict) {

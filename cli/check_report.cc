@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/declared_file.h"
+#include "cli/model_parts.h"
 #include "ropewalk/config/all_faults.h"
 #include "ropewalk/config/engine_views.h"
 #include "ropewalk/formats/json_file.h"
@@ -59,6 +60,7 @@ class Checker {
     is_json_path(report_.path) ? check_json() : check_gguf();
     if (tensors_ != nullptr) check_tensors();
     if (report_.faults.empty() && report_.obstacle.empty() && tensors_ != nullptr) run_model();
+    refuse_unscored();
     return std::move(report_);
   }
 
@@ -84,12 +86,15 @@ class Checker {
 
   void check_json();
   void check_gguf();
+  void note_unread_weights(const std::filesystem::path& folder);
+  void check_parts(const GgufFile& file);
   void note_trailing(const GgufFile& file);
   void refuse_cut(const GgufFile& file);
   void take(AllFaults found);
   void check_tensors();
   void run_model();
   void score(const Model& model);
+  void refuse_unscored();
 
   const CheckOptions& options_;
   CheckReport report_;
@@ -120,10 +125,51 @@ void Checker::check_json() {
   if (given_alone || !has_weights) {
     report_.tensors.not_read = given_alone ? "a config.json was given, not its directory"
                                            : "no model.safetensors beside config.json";
+    if (!given_alone) note_unread_weights(folder);
     return;
   }
   attempt(
       [&] { tensors_ = std::make_shared<Safetensors>(Safetensors::open(options_.model.path)); });
+}
+
+// Weights that are there and not looked at: clean would be the wrong word for them.
+void Checker::note_unread_weights(const std::filesystem::path& folder) {
+  const UnreadWeights found = find_unread_weights(folder);
+  if (!found.shards.empty()) {
+    fault(Error("model.safetensors.index.json",
+                "must be present: it says which shard holds which tensor",
+                fmt::format("{} shards, the first {}", found.shards.size(), found.shards.front()),
+                "fetch it from where the shards come from")
+              .of(FaultKind::kMissingKey));
+  }
+  if (found.others.empty()) return;
+  const std::string first = found.others.front();
+  report_.warnings.push_back(
+      {.severity = Finding::Severity::kWarning,
+       .kind = FaultKind::kMissingKey,
+       .key = "model.safetensors",
+       .text = fmt::format("model.safetensors is missing: {}{} {} not read, so that the weights "
+                           "are not looked at",
+                           first,
+                           found.others.size() == 1
+                               ? std::string()
+                               : fmt::format(" and {} more", found.others.size() - 1),
+                           found.others.size() == 1 ? "is" : "are")});
+}
+
+// llama.cpp counts the tensors of several parts only; one file runs whatever the key says.
+void Checker::check_parts(const GgufFile& file) {
+  attempt([&] {
+    const std::optional<Error> mismatch = find_part_mismatch(file);
+    if (!mismatch) return;
+    if (file.metadata().find_u64("split.count").value_or(1) > 1) throw *mismatch;
+    const std::string key = fault_key(*mismatch, report_.path);
+    report_.warnings.push_back(
+        {.severity = Finding::Severity::kWarning,
+         .kind = mismatch->kind(),
+         .key = key,
+         .text = key + ": " + mismatch->rule() + ", got " + mismatch->value()});
+  });
 }
 
 void Checker::check_gguf() {
@@ -145,6 +191,7 @@ void Checker::check_gguf() {
                          (error.value().empty() ? "" : ", got " + error.value());
     }
   }
+  check_parts(*file);
   note_trailing(*file);
   if (file->tensors().empty()) {
     report_.tensors.not_read = "the file holds metadata only";
@@ -255,6 +302,13 @@ void Checker::score(const Model& model) {
                   ignorance - kLeastGain),
       fmt::format("{:.4f}", mean),
       "matrices may be transposed, q and k rows permuted, or the tokenizer another model's");
+}
+
+// A text was given, so whether the weights fit was asked for.
+void Checker::refuse_unscored() {
+  if (options_.text.empty() || report_.text || !report_.faults.empty()) return;
+  fault(Error("--text", "must be given with a model that runs",
+              report_.obstacle.empty() ? report_.tensors.not_read : report_.obstacle));
 }
 
 }  // namespace

@@ -62,8 +62,7 @@ void add_tokenizer_length(const std::string& path, ModelConfig& config) {
       std::filesystem::path(path).parent_path() / "tokenizer_config.json";
   std::error_code failed;
   if (!std::filesystem::is_regular_file(beside, failed)) return;
-  const Json document = load_json(beside.string());
-  if (document.is_object()) note_tokenizer_length(config, document);
+  note_tokenizer_length(config, load_json(beside.string()));
 }
 
 bool is_json_path(const std::string& path) {

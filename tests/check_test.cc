@@ -130,6 +130,52 @@ TEST_F(CheckCommand, AHeaderAloneIsCheckedAsFarAsItGoesAndACutFileIsNot) {
                              HasSubstr("the first " + std::to_string(header) + " bytes")));
 }
 
+// A part that lies alone lacks the tensors of the others, which is no fault of it.
+TEST_F(CheckCommand, AFirstPartIsNotJudgedByWhatOtherPartsHold) {
+  const std::vector<float> values(32, 1.0F);
+  const auto part = [&](uint32_t number, uint32_t total) {
+    GgufBuilder builder = plain_gguf();
+    builder.set("split.no", number).set("split.count", uint32_t{2});
+    builder.set("split.tensors.count", total).set("llama.feed_forward_length", uint32_t{64});
+    builder.set("llama.attention.layer_norm_rms_epsilon", 1e-5F);
+    return builder.tensor("blk." + std::to_string(number) + ".attn_norm.weight", values).file();
+  };
+  const std::string first = file("m-00001-of-00002.gguf", part(0, 2));
+  const Json alone = run_json({"check", first});
+  EXPECT_THAT(alone["obstacle"].get<std::string>(), HasSubstr("split.count: must be 1"));
+  EXPECT_FALSE(alone["runs"]);
+  file("m-00002-of-00002.gguf", part(1, 2));
+  EXPECT_EQ(run({"check", first}).status, 0);
+
+  // The two parts hold two tensors.
+  const Json more = run_json({"check", file("m-00001-of-00002.gguf", part(0, 3))}, 1);
+  EXPECT_THAT(keys(more["faults"]), UnorderedElementsAre("split.tensors.count"));
+  EXPECT_EQ(more["faults"][0]["kind"], "sum_mismatch");
+  const Json fewer = run_json({"check", file("n-00001-of-00002.gguf", part(0, 0))}, 1);
+  EXPECT_THAT(keys(fewer["faults"]), UnorderedElementsAre("split.tensors.count"));
+}
+
+TEST_F(CheckCommand, WeightsThatAreNotReadAreNotCalledClean) {
+  const std::string sharded = config("sharded", small_llama());
+  file("sharded/model-00001-of-00002.safetensors", "");
+  file("sharded/model-00002-of-00002.safetensors", "");
+  const Json json = run_json({"check", sharded}, 1);
+  EXPECT_THAT(keys(json["faults"]), UnorderedElementsAre("model.safetensors.index.json"));
+
+  const std::string pytorch = config("pytorch", small_llama());
+  file("pytorch/pytorch_model.bin", "");
+  const Json warned = run_json({"check", pytorch});
+  EXPECT_THAT(keys(warned["warnings"]), UnorderedElementsAre("model.safetensors"));
+  EXPECT_THAT(warned["warnings"][0]["text"].get<std::string>(), HasSubstr("pytorch_model.bin"));
+}
+
+TEST_F(CheckCommand, ATextThatCannotBeScoredIsAFault) {
+  const std::string text = file("text.txt", "abcabc");
+  const Json json = run_json({"check", config("bare", small_llama()), "--text", text}, 1);
+  EXPECT_THAT(keys(json["faults"]), UnorderedElementsAre("--text"));
+  EXPECT_THAT(json["faults"][0]["value"].get<std::string>(), HasSubstr("no model.safetensors"));
+}
+
 // What engines do all the same with a file that is refused here.
 TEST_F(CheckCommand, AConflictSaysWhatEnginesDo) {
   Json document = small_llama();

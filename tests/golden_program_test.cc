@@ -103,6 +103,52 @@ TEST_F(GoldenProgram, NamesEachFailure) {
   EXPECT_THAT(result.out, HasSubstr("1 of    2"));
 }
 
+// Numbers of a file that would take all memory, or hours.
+TEST_F(GoldenProgram, RefusesSizesBeforeAnythingIsMade) {
+  const json sinusoidal = {{"kind", "table"},
+                           {"rule", "sinusoidal_interleaved"},
+                           {"dim", 8},
+                           {"n", 1},
+                           {"table", json::array()}};
+  const json sandwich = {{"kind", "bias"},
+                         {"rule", "sandwich"},
+                         {"d_bar", 10000000},
+                         {"distance", {1}},
+                         {"inner_product", {"1"}}};
+  json long_table = sinusoidal, wide = sinusoidal, large = sinusoidal;
+  long_table["n"] = int64_t{1000000000000000};
+  wide["dim"] = int64_t{1000000000000};
+  large["n"] = 1 << 20;
+  write("long", long_table);
+  write("wide", wide);
+  write("large", large);
+  write("sandwich", sandwich);
+  const RunResult result = run(folder_.path());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, HasSubstr("FAIL long: n: must be a whole number from 0 to 4194304"));
+  EXPECT_THAT(result.out, HasSubstr("FAIL wide: dim: must be a whole number from 1 to 65536"));
+  EXPECT_THAT(result.out, HasSubstr("FAIL large: table: must have at most 4194304 numbers"));
+  EXPECT_THAT(result.out, HasSubstr("FAIL sandwich: d_bar: must be a whole number"));
+}
+
+TEST_F(GoldenProgram, ACaseThatExpectsNothingFails) {
+  json bare = rope_case(), empty = rope_case(), echoed = rope_case();
+  for (json* const golden : {&bare, &empty, &echoed}) golden->erase("resolved");
+  bare.erase("variants");
+  empty["variants"] = json::array();
+  echoed["variants"] = {{{"seq_len", 5}}};
+  int number = 0;
+  for (json golden : {bare, empty, echoed}) {
+    golden["id"] = "case" + std::to_string(number);
+    write("case" + std::to_string(number++), golden);
+  }
+  const RunResult result = run(folder_.path());
+  EXPECT_EQ(result.status, 1);
+  for (const char* const id : {"case0", "case1", "case2"}) {
+    EXPECT_THAT(result.out, HasSubstr(std::string("FAIL ") + id + ": the case expects no value"));
+  }
+}
+
 // The folder of golden values calls DeepSeek-V4 half-split in a case, interleaved in its atlas.
 TEST_F(GoldenProgram, NotesWhatTheGoldenFilesDisputeThemselves) {
   json disputed = rope_case();

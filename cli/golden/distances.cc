@@ -1,6 +1,7 @@
 // Cases of kind "distance": which distance the rotation sees, and which keys.
 #include <functional>
 
+#include "cli/golden/bounds.h"
 #include "cli/golden/compute.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -104,7 +105,8 @@ Value kept_rows(const Rotary& rotary, int64_t n) {
 
 Value compute_distance(const Json& golden) {
   const Rotary rotary = rotary_of(golden);
-  const auto n = golden.at("n").get<int64_t>();
+  const int64_t n = bounded(golden, "n", 0, kMostNumbers);
+  require_room(rule_of(golden), {n, n});
   Value out = Value::object();
   echo(golden, out,
        {"n", "window", "group", "scaling_factor", "chunk_size", "local_size", "grp_attn_n",

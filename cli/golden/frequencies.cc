@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/golden/bounds.h"
 #include "cli/golden/compute.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/model_config.h"
@@ -296,7 +297,7 @@ Value compute_far(const Json& golden) {
       scheme += "," + name + "=" + text_of(value);
     }
   }
-  const auto dim = golden.at("rotary_dim").get<int64_t>();
+  const int64_t dim = bounded_width(golden, "rotary_dim");
   const Rotary plain =
       plain_rotary({.base = number(golden.at("base")), .frequency_dim = dim, .trained_length = 0},
                    {PairOrder::kHalf, dim, dim});

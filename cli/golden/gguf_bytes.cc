@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/golden/bounds.h"
 #include "cli/golden/compute.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/gguf_architectures.h"
@@ -106,7 +107,9 @@ std::vector<float> values_of(const Json& given) {
   std::vector<float> values;
   if (given.is_object()) {
     for (const Json& run : given.at("repeat")) {
-      values.insert(values.end(), run.at(1).get<size_t>(), static_cast<float>(number(run.at(0))));
+      const int64_t count = require_between("repeat", run.at(1).get<int64_t>(), 0, kMostWidth);
+      values.insert(values.end(), static_cast<size_t>(count),
+                    static_cast<float>(number(run.at(0))));
     }
   } else {
     for (const Json& value : given) values.push_back(static_cast<float>(number(value)));
@@ -118,7 +121,9 @@ std::vector<float> values_of(const Json& given) {
 std::vector<float> ones_of(const std::string& shape) {
   const size_t digits = shape.find_first_of("0123456789");
   if (digits == std::string::npos) throw Error("tensor", "must have a shape", shape);
-  return std::vector<float>(std::stoul(shape.substr(digits)), 1.0F);
+  const int64_t count =
+      require_between("tensor", std::stoll(shape.substr(digits)), 0, kMostNumbers);
+  return std::vector<float>(static_cast<size_t>(count), 1.0F);
 }
 
 // Sizes that cases leave out.

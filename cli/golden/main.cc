@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,10 @@ Result run_case(const std::filesystem::path& file) {
     const Value computed = ropewalk::golden::compute(golden);
     result.values = computed.to_json();
     result.failures = ropewalk::golden::compare(computed, golden, ropewalk::golden::given_fields());
+  } catch (const std::bad_alloc&) {
+    result.failures.push_back({"", "asks for more memory than there is"});
+  } catch (const std::length_error&) {
+    result.failures.push_back({"", "asks for more memory than there can be"});
   } catch (const std::exception& error) {
     result.failures.push_back({"", error.what()});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/golden/bounds.h"
 #include "cli/golden/compute.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/math/alibi.h"
@@ -22,6 +23,11 @@ namespace {
 std::vector<int64_t> integers(const Json& given, size_t n_wanted) {
   auto listed = given.get<std::vector<int64_t>>();
   if (listed.size() != 2 || n_wanted == 2) return listed;
+  // As doubles: the distance of two int64_t may be none.
+  if (static_cast<double>(listed[1]) - static_cast<double>(listed[0]) >= kMostNumbers) {
+    throw Error("range", "must have at most " + std::to_string(kMostNumbers) + " numbers",
+                given.dump());
+  }
   std::vector<int64_t> all;
   for (int64_t r = listed[0]; r <= listed[1]; ++r) all.push_back(r);
   return all;
@@ -93,7 +99,8 @@ Value compute_slopes(const Json& golden) {
       golden.contains("max_bias") ? static_cast<double>(number(golden["max_bias"])) : 8;
   Value slopes = Value::object();
   for (const auto& [n_heads, wanted] : golden.at("slopes").items()) {
-    const std::vector<double> exact = alibi_slopes(std::stoll(n_heads), max_bias);
+    const int64_t n = require_between("n_heads", std::stoll(n_heads), 1, kMostWidth);
+    const std::vector<double> exact = alibi_slopes(n, max_bias);
     slopes.set(n_heads, Value::reals(rounded ? bfloat16_slopes(exact) : exact));
   }
   out.set("slopes", std::move(slopes));
@@ -110,14 +117,16 @@ Value compute_table(const Json& golden) {
   } else if (rule != "sinusoidal_interleaved") {
     refuse_rule(golden);
   }
-  const SinusoidalEmbedding embedding(order, golden.at("dim").get<int64_t>(),
-                                      golden.value("base", 10000.0),
+  const int64_t dim = bounded_width(golden, "dim");
+  const int64_t n = bounded(golden, "n", 0, kMostNumbers);
+  require_room("table", {n, dim});
+  const SinusoidalEmbedding embedding(order, dim, golden.value("base", 10000.0),
                                       golden.value("offset", int64_t{0}));
   Value out = Value::object();
   echo(golden, out, {"n", "dim", "base", "offset"});
   Value table = Value::list();
   std::vector<double> row(static_cast<size_t>(embedding.dim()));
-  for (int64_t p = 0; p < golden.at("n").get<int64_t>(); ++p) {
+  for (int64_t p = 0; p < n; ++p) {
     embedding.row(p, row);
     Value values = Value::list();
     // No frequency is above 1.
@@ -142,8 +151,10 @@ Value compute_bias(const Json& golden) {
     validate(kerple);
     out.set("bias", reals_value(golden.at("distance"), [&](int64_t d) { return kerple.bias(d); }));
   } else if (rule == "sandwich") {
-    const Sandwich sandwich{.d_bar = golden.at("d_bar").get<int64_t>()};
+    const Sandwich sandwich{.d_bar = bounded_width(golden, "d_bar")};
     validate(sandwich);
+    require_room("inner_product",
+                 {sandwich.d_bar / 2, static_cast<int64_t>(size_of(golden, "distance"))});
     out.set("inner_product", reals_value(golden.at("distance"),
                                          [&](int64_t d) { return sandwich.inner_product(d); }));
   } else if (rule == "fire") {
@@ -169,7 +180,8 @@ Value compute_positions(const Json& golden) {
                                                         : golden.at("offset").get<int64_t>();
   const auto mask = golden.at("attention_mask").get<std::vector<uint8_t>>();
   // A table whose one value is the number of the row.
-  std::vector<float> table(golden.at("num_embeddings_rows").get<size_t>());
+  std::vector<float> table(
+      static_cast<size_t>(bounded(golden, "num_embeddings_rows", 0, kMostNumbers)));
   for (size_t row = 0; row < table.size(); ++row) table[row] = static_cast<float>(row);
   const LearnedEmbedding embedding(std::move(table), 1, offset);
   Value rows = Value::list();
@@ -185,7 +197,7 @@ Value compute_positions(const Json& golden) {
 Value compute_xpos(const Json& golden) {
   if (rule_of(golden) != "xpos") refuse_rule(golden);
   const Json& config = golden.at("config");
-  Xpos xpos{.rotary_dim = config.at("dim").get<int64_t>(),
+  Xpos xpos{.rotary_dim = bounded_width(config, "dim"),
             .scale_base = number(config.value("scale_base", Json(512))),
             .centre = config.value("seq_len", int64_t{0}) / 2};
   if (config.contains("gamma")) xpos.gamma = number(config["gamma"]);
@@ -265,7 +277,7 @@ Value compute_apply(const Json& golden) {
     head.push_back(static_cast<double>(number(value)));
     largest = std::max(largest, std::abs(head.back()));
   }
-  const auto rotary_dim = golden.at("rotary_dim").get<int64_t>();
+  const int64_t rotary_dim = bounded_width(golden, "rotary_dim");
   const auto position = golden.at("position").get<int64_t>();
   const Spectrum spectrum = rope_spectrum(number(golden.at("theta")), rotary_dim, rotary_dim / 2);
   Value out = Value::object();
@@ -287,8 +299,9 @@ Value compute_apply(const Json& golden) {
 
 Value compute_layout(const Json& golden) {
   if (rule_of(golden) != "gguf_qk_permutation") refuse_rule(golden);
-  const auto n_heads = golden.at("n_head").get<int64_t>();
-  const auto head_dim = golden.at("head_dim").get<int64_t>();
+  const int64_t n_heads = bounded_width(golden, "n_head");
+  const int64_t head_dim = bounded_width(golden, "head_dim");
+  require_room("gguf_row_from_hf_row", {n_heads, head_dim});
   const std::vector<int64_t> in_head = interleaved_from_half(head_dim, head_dim);
   Value rows = Value::list();
   for (int64_t head = 0; head < n_heads; ++head) {

@@ -87,6 +87,12 @@ Value Value::reals(const std::vector<double>& values) {
   return made;
 }
 
+Value Value::given(const Json& value) {
+  Value echoed = exact(value);
+  echoed.is_given_ = true;
+  return echoed;
+}
+
 Value& Value::set(const std::string& name, Value value) {
   fields_.emplace_back(name, std::move(value));
   return *this;
@@ -156,6 +162,7 @@ class Comparison {
   }
 
   std::vector<Failure> failures;
+  size_t n_compared = 0;  // values that were computed
 
  private:
   void add_notes(const Value& computed, const std::string& where) {
@@ -170,6 +177,7 @@ class Comparison {
   }
 
   void compare_exact(const Value& computed, const Json& wanted, const std::string& where) {
+    if (!computed.is_given_) ++n_compared;
     const Json& got = computed.exact_;
     // 10000 and 10000.0 are one number, however a file spells it.
     const bool numbers = got.is_number() && wanted.is_number();
@@ -181,6 +189,7 @@ class Comparison {
   }
 
   void compare_real(const Value& computed, const Json& golden, const std::string& where) {
+    ++n_compared;
     const std::optional<DoubleDouble> wanted = number_of(golden);
     const std::string got = "got " + decimal(computed.real_);
     if (!wanted) return fail(where, got, golden);
@@ -208,6 +217,11 @@ std::vector<Failure> compare(const Value& computed, const Json& golden,
                              const std::vector<std::string>& ignored) {
   Comparison comparison;
   comparison.compare_object(computed, golden, "", ignored);
+  const bool fails =
+      std::ranges::any_of(comparison.failures, [](const Failure& f) { return !f.is_note; });
+  if (comparison.n_compared == 0 && !fails) {
+    comparison.failures.push_back({"", "the case expects no value: nothing is held to anything"});
+  }
   return std::move(comparison.failures);
 }
 

@@ -29,7 +29,7 @@ class Value {
   // A text for which the case has other words that mean the same: these are taken, with a note.
   static Value reworded(const std::string& ours, const std::string& theirs);
   // The case's own value of a field that is given, not computed: echoed.
-  static Value given(const Json& value) { return exact(value); }
+  static Value given(const Json& value);
 
   // Each real, within 4 units in the last place.
   static Value reals(const std::vector<double>& values);
@@ -50,6 +50,7 @@ class Value {
   Kind kind_ = Kind::kExact;
   Json exact_;
   std::string dispute_;
+  bool is_given_ = false;
   std::vector<std::string> notes_;
   double real_ = 0;
   double bound_ = 0;
@@ -64,7 +65,8 @@ struct Failure {
 };
 
 // The failures of `computed` against a case, `ignored` fields of its outermost object left out, and
-// its notes, each text once. What the case holds and nobody computed is a failure too.
+// its notes, each text once. What the case holds and nobody computed is a failure too, and so is a
+// case that holds no value to be compared with.
 std::vector<Failure> compare(const Value& computed, const Json& golden,
                              const std::vector<std::string>& ignored);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/golden/bounds.h"
 #include "cli/golden/compute.h"
 #include "ropewalk/base/error.h"
 
@@ -21,10 +22,10 @@ double base_of(const Json& config, double fallback) {
 
 int64_t head_dim_of(const Json& config) {
   for (const char* const key : {"head_dim", "vision_head_dim"}) {
-    if (config.contains(key)) return config[key].get<int64_t>();
+    if (config.contains(key)) return bounded_width(config, key);
   }
   const char* const heads = config.contains("num_heads") ? "num_heads" : "num_attention_heads";
-  return config.at("hidden_size").get<int64_t>() / config.at(heads).get<int64_t>();
+  return bounded(config, "hidden_size", 1, kMostNumbers) / bounded_width(config, heads);
 }
 
 VisionRotary rotary_of(const Json& golden) {
@@ -33,7 +34,7 @@ VisionRotary rotary_of(const Json& golden) {
   const std::string rule = rule_of(golden);
   if (rule == "axial_pixel") {
     // `dim` is the width of one axis.
-    return pixel_vision(2 * config.at("dim").get<int64_t>(),
+    return pixel_vision(2 * bounded_width(config, "dim"),
                         static_cast<double>(number(config.at("max_freq"))));
   }
   const int64_t head_dim = head_dim_of(config);
@@ -59,8 +60,8 @@ PatchGrid grid_of(const Json& golden) {
     return {config["num_patches_h"].get<int64_t>(), config.at("num_patches_w").get<int64_t>()};
   }
   if (rule_of(golden) == "axial_dinov3") {
-    const int64_t side =
-        config.at("image_size").get<int64_t>() / config.at("patch_size").get<int64_t>();
+    const int64_t side = bounded(config, "image_size", 1, kMostNumbers) /
+                         bounded(config, "patch_size", 1, kMostNumbers);
     return {side, side};
   }
   PatchGrid grid{1, 1};

@@ -9,7 +9,8 @@
 namespace ropewalk {
 
 // Adds a finding where `model_max_length` is not the model's usable length, or says that it is
-// unset: transformers writes 10^30 then. The model's own length counts in any case.
+// unset: transformers writes 10^30 or null then. Warns where it is no number, or the document no
+// object. The model's own length counts in any case.
 void note_tokenizer_length(ModelConfig& config, const nlohmann::ordered_json& tokenizer_config);
 
 }  // namespace ropewalk

@@ -146,6 +146,16 @@ TEST(Reports, CFG_18_ThreeLengths) {
   note_tokenizer_length(declared,
                         Json::parse(R"({"model_max_length": 1000000000000000019884624838656})"));
   EXPECT_EQ(warning(declared, "model_max_length"), nullptr);
+
+  for (const char* const wrong : {R"("4096")", "true", "[1]", "{}"}) {
+    declared.findings.clear();
+    note_tokenizer_length(declared, {{"model_max_length", Json::parse(wrong)}});
+    ASSERT_NE(warning(declared, "model_max_length"), nullptr) << wrong;
+    EXPECT_EQ(warning(declared, "model_max_length")->kind, FaultKind::kBadType);
+  }
+  declared.findings.clear();
+  note_tokenizer_length(declared, Json::array({1}));
+  ASSERT_NE(warning(declared, "tokenizer_config.json"), nullptr);
   EXPECT_THAT(declared.findings.back().text, HasSubstr("unset"));
 
   const ModelConfig roberta = read({{"model_type", "roberta"},

@@ -1,0 +1,69 @@
+#include "cli/model_parts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <system_error>
+
+namespace ropewalk {
+namespace {
+
+constexpr const char* kTotal = "split.tensors.count";
+
+// The tensors of all parts; nothing where one of them is not there.
+std::optional<uint64_t> count_all(const GgufFile& file, uint64_t number, uint64_t parts) {
+  const auto ending = [&](uint64_t part) {
+    return fmt::format("-{:05}-of-{:05}.gguf", part + 1, parts);
+  };
+  if (!file.name().ends_with(ending(number))) return std::nullopt;
+  const std::string stem = file.name().substr(0, file.name().size() - ending(number).size());
+  uint64_t count = file.tensors().size();
+  for (uint64_t part = 0; part < parts; ++part) {
+    if (part == number) continue;
+    const std::string path = stem + ending(part);
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed)) return std::nullopt;
+    count += GgufFile::open(path, GgufData::kOptional).tensors().size();
+  }
+  return count;
+}
+
+bool is_weights(const std::string& name) {
+  return name.ends_with(".safetensors") ||
+         (name.starts_with("pytorch_model") && name.ends_with(".bin"));
+}
+
+}  // namespace
+
+std::optional<Error> find_part_mismatch(const GgufFile& file) {
+  const std::optional<uint64_t> total = file.metadata().find_u64(kTotal);
+  if (!total) return std::nullopt;
+  const uint64_t parts = file.metadata().find_u64("split.count").value_or(1);
+  const uint64_t number = file.metadata().find_u64("split.no").value_or(0);
+  const uint64_t own = file.tensors().size();
+  const std::optional<uint64_t> all = parts > 1 ? count_all(file, number, parts) : own;
+  if (all ? *all == *total : own <= *total) return std::nullopt;
+  return Error(file.name() + ": " + kTotal,
+               all ? fmt::format("must be {}, the number of tensors", *all)
+                   : fmt::format("must be at least {}, the number of tensors in this part", own),
+               std::to_string(*total), "a part is of another model, or cut off: split it again")
+      .of(FaultKind::kSumMismatch);
+}
+
+UnreadWeights find_unread_weights(const std::filesystem::path& folder) {
+  UnreadWeights found;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (!is_weights(name)) continue;
+    const bool shard = name.starts_with("model-") && name.find("-of-") != std::string::npos;
+    (shard ? found.shards : found.others).push_back(name);
+  }
+  std::ranges::sort(found.shards);
+  std::ranges::sort(found.others);
+  return found;
+}
+
+}  // namespace ropewalk
