@@ -22,6 +22,7 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kNameTrials = 100;
 constexpr size_t kSuffixDigits = 8;
 constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
 constexpr size_t kLongestStem = 200;  // bytes of the name that a temporary's repeats, of 255
 
 std::string errno_text() { return std::generic_category().message(errno); }
@@ -57,9 +58,14 @@ bool is_temporary(const std::string& name, const std::string& stem) {
          name.find_first_not_of(kDigits, stem.size()) == std::string::npos;
 }
 
-bool is_regular(int descriptor) {
+// The sticky bit, which means nothing on a file, marks a temporary: a file of the user's that has such
+// a name, the model itself among them, does not have it.
+constexpr mode_t kMark = S_ISVTX;
+
+bool is_marked(int descriptor) {
   struct stat status = {};
-  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & kMark) != 0;
 }
 
 // Removes what killed writers of the same file left behind. What cannot be looked at is left alone.
@@ -71,7 +77,7 @@ void remove_abandoned(const std::filesystem::path& directory, const std::string&
     const int descriptor =
         open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
-    if (is_regular(descriptor) && lock(descriptor)) unlink(entry->path().c_str());
+    if (is_marked(descriptor) && lock(descriptor)) unlink(entry->path().c_str());
     close(descriptor);
   }
 }
@@ -88,7 +94,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   const std::filesystem::path target(path_);
   if (!target.has_filename()) throw Error(path_, "must name a file");
   struct stat status = {};
-  if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool replaces = stat(path_.c_str(), &status) == 0;
+  if (replaces && !S_ISREG(status.st_mode)) {
     throw Error(path_, "must be a regular file, or not be there yet",
                 S_ISDIR(status.st_mode) ? "a directory" : "");
   }
@@ -107,6 +114,10 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     }
   }
   if (descriptor_ < 0) throw Error(path_, "must be writable", errno_text());
+  struct stat made = {};
+  if (fstat(descriptor_, &made) == 0) mode_ = (replaces ? status : made).st_mode & kPermissions;
+  // Where a file system refuses, an abandoned file is not known again, and stays.
+  if (fchmod(descriptor_, mode_ | S_IRUSR | S_IWUSR | kMark) != 0) errno = 0;
 }
 
 AtomicFile::~AtomicFile() {
@@ -136,6 +147,9 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
+  if (fchmod(descriptor_, mode_) != 0 && is_marked(descriptor_)) {
+    throw Error(path_, "must take permissions", errno_text());
+  }
   sync(descriptor_, path_);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     throw Error(path_, "must be replaceable", errno_text());

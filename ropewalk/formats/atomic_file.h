@@ -2,6 +2,8 @@
 #ifndef ROPEWALK_FORMATS_ATOMIC_FILE_H_
 #define ROPEWALK_FORMATS_ATOMIC_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,7 +15,7 @@ namespace ropewalk {
 // Writes to a temporary file in the same directory and gives it the final name at the end, so that
 // whatever has that name stays as it is until then, and stays for good where writing fails. Only a
 // killed process leaves the temporary file behind, ".NAME.ropewalk-*", until the same name is
-// written again.
+// written again. A file that is replaced hands on its permissions.
 //
 // Members throw Error naming the path, never the temporary file, where the system refuses.
 class AtomicFile {
@@ -40,6 +42,7 @@ class AtomicFile {
   std::string directory_;
   std::string temporary_;
   int descriptor_ = -1;
+  mode_t mode_ = 0644;  // of the file when it has its name
   std::string buffer_;
   uint64_t size_ = 0;
 };

@@ -97,6 +97,29 @@ TEST(AtomicFile, LeavesFilesOfOtherNamesAlone) {
   EXPECT_EQ(files_in(directory), 6u);
 }
 
+TEST(AtomicFile, LeavesAUsersFileOfATemporarysNameAlone) {
+  const TempDirectory directory;
+  const std::string model = directory.write(".out.ropewalk-12345678", "a model");
+  AtomicFile file(directory.path() + "/out");
+  file.write("x");
+  file.commit();
+  EXPECT_EQ(read_file(model), "a model");
+}
+
+TEST(AtomicFile, KeepsThePermissionsOfWhatItReplaces) {
+  const TempDirectory directory;
+  const std::string path = directory.write("out", "old");
+  for (const mode_t mode : {0600, 0640, 0444}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    AtomicFile file(path);
+    file.write("new");
+    file.commit();
+    struct stat status = {};
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, mode);
+  }
+}
+
 TEST(AtomicFile, NamesAreAsLongAsTheyMayBe) {
   const TempDirectory directory;
   AtomicFile file(directory.path() + "/" + std::string(255, 'n'));
