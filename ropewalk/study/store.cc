@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -56,6 +58,9 @@ class Statement {
                : std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
   }
   double number(int column) const { return sqlite3_column_double(statement_, column); }
+  size_t bytes(int column) const {
+    return static_cast<size_t>(sqlite3_column_bytes(statement_, column));
+  }
   std::vector<double> numbers(int column) const {
     const auto bytes = static_cast<size_t>(sqlite3_column_bytes(statement_, column));
     std::vector<double> values(bytes / sizeof(double));
@@ -79,6 +84,11 @@ class Statement {
 
 // Before anything is made beside it. A name that is free, or an empty file, may become a study.
 const std::string& refuse_other_files(const std::string& path) {
+  if (path.empty() || path.starts_with(':') || path.starts_with("file:")) {
+    throw Error("--study",
+                "must name a file: SQLite would keep nothing under this name, or elsewhere",
+                path.empty() ? "an empty name" : path, "put ./ before the name");
+  }
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return path;
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
@@ -93,6 +103,19 @@ const std::string& refuse_other_files(const std::string& path) {
   throw Error(path, "must be a study of Ropewalk",
               S_ISDIR(status.st_mode) ? "a folder" : "a file of another kind",
               "name another file with --study: a new one is made");
+}
+
+// A regular file that holds nothing but the number of a process, or nothing yet: no other file may be
+// written over or removed.
+bool is_lock(int descriptor) {
+  struct stat status = {};
+  std::array<char, 32> text = {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1)
+    return false;
+  if (status.st_size >= static_cast<off_t>(text.size())) return false;
+  const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
+  return size >= 0 && std::all_of(text.begin(), text.begin() + size,
+                                  [](char byte) { return byte >= '0' && byte <= '9'; });
 }
 
 }  // namespace
@@ -122,8 +145,13 @@ class StudyStore::Lock {
 
  private:
   void take(const std::string& study) {
-    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
     if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
+    if (!is_lock(descriptor_)) {
+      close(descriptor_);
+      throw Error(path_, "must be a lock of Ropewalk", "a file of another kind",
+                  "move that file, or name another with --study");
+    }
     if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
     std::array<char, 32> holder = {};
     const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
@@ -208,8 +236,14 @@ std::optional<Cell> StudyStore::find(const CellKey& key) const {
   select.bind(1, key.scheme);
   select.bind(2, key.text);
   select.bind(3, key.window);
-  if (!select.step()) return std::nullopt;
-  return Cell{.losses = select.numbers(0), .seconds = select.number(1)};
+  // What no pass gives is not measured: the pass is run again.
+  constexpr size_t kMostBytes = (size_t{1} << 24) * sizeof(double);
+  if (!select.step() || select.bytes(0) > kMostBytes) return std::nullopt;
+  const std::vector<double> losses = select.numbers(0);
+  if (!std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
+    return std::nullopt;
+  }
+  return Cell{.losses = losses, .seconds = select.number(1)};
 }
 
 void StudyStore::insert(const CellKey& key, const Cell& cell) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -51,6 +52,14 @@ TEST_F(StudyStoreTest, KeepsCellsToTheLastBit) {
   EXPECT_EQ(again.find(key_)->losses, cell.losses);
   EXPECT_EQ(again.find(key_)->seconds, 2.5);
   EXPECT_FALSE(again.find({"cap,window=8", "control", 3}));
+}
+
+TEST_F(StudyStoreTest, ALossThatIsNoNumberIsNotMeasured) {
+  StudyStore store(path_, identity_);
+  store.insert(key_, {.losses = {1.0, std::nan("")}, .seconds = 1});
+  EXPECT_FALSE(store.find(key_));
+  store.insert(key_, {.losses = {1.0, 2.0}, .seconds = 1});
+  EXPECT_TRUE(store.find(key_));
 }
 
 // Files of nobody else can be closed to root, who runs this as another user.
@@ -108,6 +117,25 @@ TEST_F(StudyStoreTest, NoLockIsLeftBehind) {
   EXPECT_FALSE(std::filesystem::exists(path_ + "-lock"));
   path_ = folder_.string();
   EXPECT_NE(message(identity_).find("got a folder"), std::string::npos);
+}
+
+TEST_F(StudyStoreTest, AFileOfTheLocksNameIsRefusedAndKept) {
+  const std::string lock = path_ + "-lock";
+  std::ofstream(lock) << "12 letters";
+  EXPECT_NE(message(identity_).find("-lock: must be a lock of Ropewalk"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(lock), 10u);
+  std::filesystem::rename(lock, folder_ / "kept");
+  std::filesystem::create_symlink("kept", lock);
+  EXPECT_NE(message(identity_).find("-lock: cannot be opened"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "kept"), 10u);
+  EXPECT_TRUE(std::filesystem::is_symlink(lock));
+}
+
+TEST_F(StudyStoreTest, NamesThatAreNoFilesToSqliteAreRefused) {
+  for (const char* name : {"", ":memory:", "file:study.db"}) {
+    path_ = name;
+    EXPECT_NE(message(identity_).find("must name a file"), std::string::npos) << name;
+  }
 }
 
 // The holder is a process of its own: one's own lock would be taken over.
