@@ -71,6 +71,15 @@ bool is_converted(const GgufFile& model, const GgufFile& old, const std::string&
   return is_converted(GgufFile::parse(undone.bytes(), model.name()), old, output);
 }
 
+// Whether undoing still gives what the record promises: a tensor or a key that was changed since is the
+// user's work.
+bool is_as_written(const GgufFile& old) {
+  Sha256 hash;
+  const std::string promised =
+      write_undone(old, [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+  return hash.hex() == promised;
+}
+
 // A record tells what the file was written from: the model, or what the model was written from too.
 bool is_own(const Origin& model, const Origin& output, bool undo) {
   if (!output.promised.empty() && output.promised == model.promised) return true;
@@ -97,6 +106,7 @@ bool is_own(const std::string& model, const std::string& output, bool json, bool
     const GgufFile old = GgufFile::open(output, GgufData::kOptional);
     const std::string promised = promised_by(old);
     if (promised.empty() && !undo) return false;
+    if (!promised.empty() && !is_as_written(old)) return false;
     const Origin origins[] = {{sha256_hex(from.bytes()), promised_by(from)},
                               {sha256_hex(old.bytes()), promised}};
     return is_own(origins[0], origins[1], undo) ||

@@ -109,6 +109,17 @@ TEST_F(OutputFile, WhatWasConvertedFromAnotherModelNeedsForce) {
   refused(metadata);
 }
 
+TEST_F(OutputFile, WhatWasChangedSinceItWasWrittenNeedsForce) {
+  const std::string model = fixture("tiny_llama.gguf");
+  const std::string out = path("out.gguf");
+  write_model({.model = model, .scheme = "linear,factor=2", .output = out});
+  EXPECT_NO_THROW(check_replaceable(model, out));
+  std::string bytes = read_file(out);
+  bytes.back() ^= 1;
+  folder_.write("out.gguf", bytes);
+  EXPECT_THAT(said_of(model, out), HasSubstr("--force"));
+}
+
 TEST_F(OutputFile, TheModelItselfIsNotReplacedByAnyName) {
   EXPECT_THAT(said(model_), HasSubstr("never modified"));
   EXPECT_THAT(said(path("./model.gguf")), HasSubstr("never modified"));
