@@ -43,6 +43,16 @@ struct Options {
   bool json = false;
 };
 
+std::filesystem::path temporary_folder() {
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (failed) {
+    throw Error("TMPDIR", "must be a folder that is there where HOME is none", failed.message(),
+                "name a file with --study");
+  }
+  return folder;
+}
+
 // Where a study goes that was not given a name: one file for each thing measured.
 std::string default_study(const StudyIdentity& identity) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -50,8 +60,9 @@ std::string default_study(const StudyIdentity& identity) {
   // The XDG specification has relative paths ignored.
   const std::filesystem::path base = cache != nullptr && std::filesystem::path(cache).is_absolute()
                                          ? std::filesystem::path(cache)
-                                     : home != nullptr ? std::filesystem::path(home) / ".cache"
-                                                       : std::filesystem::temp_directory_path();
+                                     : home != nullptr && std::filesystem::path(home).is_absolute()
+                                         ? std::filesystem::path(home) / ".cache"
+                                         : temporary_folder();
   const std::filesystem::path folder = base / "ropewalk" / "studies";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
