@@ -53,11 +53,11 @@ void refuse_infinite(const TensorSource& source, const TensorInfo& info) {
 class Checker {
  public:
   explicit Checker(const CheckOptions& options) : options_(options) {
-    report_.path = model_path(options.model.path);
+    report_.path = positions_file(options.model.path);
   }
 
   CheckReport check() {
-    is_json_path(report_.path) ? check_json() : check_gguf();
+    model_format(report_.path) == ModelFormat::kHuggingFace ? check_json() : check_gguf();
     if (tensors_ != nullptr) check_tensors();
     if (report_.faults.empty() && report_.obstacle.empty() && tensors_ != nullptr) run_model();
     refuse_unscored();
@@ -117,7 +117,7 @@ void Checker::check_json() {
                          (error.value().empty() ? "" : ", got " + error.value());
     }
   }
-  const bool given_alone = is_json_path(options_.model.path);
+  const bool given_alone = options_.model.path == report_.path;
   const std::filesystem::path folder = std::filesystem::path(report_.path).parent_path();
   std::error_code failed;
   const bool has_weights = std::filesystem::exists(folder / "model.safetensors", failed) ||

@@ -51,12 +51,6 @@ DeclaredFile open_gguf(const std::string& path, const std::vector<std::string>& 
 
 }  // namespace
 
-std::string model_path(const std::string& path) {
-  const std::filesystem::path name(path);
-  std::error_code failed;
-  return std::filesystem::is_directory(name, failed) ? (name / "config.json").string() : path;
-}
-
 void add_tokenizer_length(const std::string& path, ModelConfig& config) {
   const std::filesystem::path beside =
       std::filesystem::path(path).parent_path() / "tokenizer_config.json";
@@ -65,13 +59,10 @@ void add_tokenizer_length(const std::string& path, ModelConfig& config) {
   note_tokenizer_length(config, load_json(beside.string()));
 }
 
-bool is_json_path(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".json";
-}
-
 DeclaredFile open_declared(const std::string& path, const std::vector<std::string>& overrides) {
-  const std::string file = model_path(path);
-  return is_json_path(file) ? open_json(file, overrides) : open_gguf(file, overrides);
+  const std::string file = positions_file(path);
+  return model_format(path) == ModelFormat::kHuggingFace ? open_json(file, overrides)
+                                                         : open_gguf(file, overrides);
 }
 
 void override_key(Json& document, const std::string& text) {

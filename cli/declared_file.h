@@ -25,12 +25,6 @@ struct DeclaredFile {
   std::shared_ptr<const GgufFile> gguf;
 };
 
-// The config.json of a directory, or the path itself.
-std::string model_path(const std::string& path);
-
-// Whether model_path() names a JSON file rather than a GGUF file.
-bool is_json_path(const std::string& path);
-
 // Opens a GGUF file, whole or its header alone, a config.json, or a directory with one.
 //   overrides  "key=JSON" or "block.key=JSON", put into a config.json before it is read
 // Throws Error, with line and column where an override is no JSON.

@@ -139,8 +139,7 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
 
 // The engine to judge for, and the refusal of what could not be written, before anything long is run.
 TargetEngine choose_engine(const Options& options) {
-  std::error_code failed;
-  const bool directory = std::filesystem::is_directory(options.model.path, failed);
+  const bool directory = model_format(options.model.path) == ModelFormat::kHuggingFace;
   if (options.engine.empty())
     return directory ? TargetEngine::kTransformers : TargetEngine::kLlamaCpp;
   const TargetEngine engine = parse_target_engine(options.engine);
@@ -228,10 +227,9 @@ void run(const Options& options) {
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
-  const bool directory = std::filesystem::is_directory(options.model.path);
   const RaceOptions race{.target_length = options.target,
                          .engine = engine,
-                         .format = directory ? ModelFormat::kHuggingFace : ModelFormat::kGguf,
+                         .format = model_format(options.model.path),
                          .candidates = candidates(options, trained),
                          .copy_windows = options.copy_windows,
                          .halve = options.schemes.empty()};

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,12 +26,6 @@ struct Options {
   bool json = false;
 };
 
-bool is_hugging_face(const std::string& model) {
-  std::error_code failed;
-  return std::filesystem::is_directory(model, failed) ||
-         std::filesystem::path(model).extension() == ".json";
-}
-
 WriteRequest request_of(const Options& options) {
   WriteRequest request{.model = options.model,
                        .scheme = options.scheme,
@@ -42,7 +35,7 @@ WriteRequest request_of(const Options& options) {
                        .undo = options.undo};
   if (!options.engine.empty()) {
     request.engine = parse_target_engine(options.engine);
-  } else if (is_hugging_face(options.model)) {
+  } else if (model_format(options.model) == ModelFormat::kHuggingFace) {
     request.engine = TargetEngine::kTransformers;
   }
   if (options.type != "same") {

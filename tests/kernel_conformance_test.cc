@@ -16,6 +16,7 @@
 #include "ropewalk/math/reference.h"
 #include "ropewalk/schemes/registry.h"
 #include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
@@ -130,13 +131,6 @@ std::vector<std::string> settings(const SchemeInfo& scheme, int64_t n_pairs) {
   if (scheme.candidates == nullptr) return {scheme.example(n_pairs)};
   return scheme.candidates(kTrained, kTarget);
 }
-
-// Forces a target for as long as it lives.
-class ForcedTarget {
- public:
-  explicit ForcedTarget(const std::string& name) { force_attention_target(name); }
-  ~ForcedTarget() { force_attention_target(""); }
-};
 
 constexpr double kBound = 2e-5;
 

@@ -22,16 +22,16 @@ MaybeReading llama3_original(const Layers& layers) {
   const ParsedPart* const llama3 = layers.part({"llama3"});
   if (llama3 == nullptr || layers.is_gguf()) return {};
   if (!llama_cpp_loads_rope_freqs(layers.config().architecture)) return {};
-  constexpr int64_t kConverters = 8192;
   // In a block of config.json, not at the top of the text model, which may be "text_config.".
   const bool inside = layers.comes_from("original_length", "rope_scaling.") ||
                       layers.comes_from("original_length", "rope_parameters.");
   const int64_t original =
       llama3->params.has("original") ? llama3->params.integer("original") : layers.trained();
-  if (!inside || original == kConverters) return {};
+  if (!inside || original == kConverterLlama3Length) return {};
+  const std::string converters = std::to_string(kConverterLlama3Length);
   return Reading{"original length " + std::to_string(original),
-                 "8192: its converter looked for the key at the top level only",
-                 layers.under(changed(llama3->text, "original", "8192"))};
+                 converters + ": its converter looked for the key at the top level only",
+                 layers.under(changed(llama3->text, "original", converters))};
 }
 
 MaybeReading llama3_dropped(const Layers& layers) {

@@ -42,10 +42,11 @@ MaybeReading yarn_betas(const Layers& layers) {
   if (yarn == nullptr || llama_cpp_loads(layers.config().architecture).yarn_betas) return {};
   const double fast = number(*yarn, "beta_fast");
   const double slow = number(*yarn, "beta_slow");
-  if (fast == 32 && slow == 1) return {};
+  if (fast == kLlamaCppBetaFast && slow == kLlamaCppBetaSlow) return {};
   const std::string usual = changed(changed(yarn->text, "beta_fast", {}), "beta_slow", {});
   return Reading{"beta_fast " + to_text(fast) + ", beta_slow " + to_text(slow),
-                 "32 and 1: its loader does not read the betas of this architecture",
+                 to_text(kLlamaCppBetaFast) + " and " + to_text(kLlamaCppBetaSlow) +
+                     ": its loader does not read the betas of this architecture",
                  layers.under(usual)};
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "ropewalk/config/model_format.h"
 #include "ropewalk/math/rotary.h"
 #include "ropewalk/schemes/scheme_string.h"
 
@@ -19,9 +20,11 @@ enum class TargetEngine { kLlamaCpp, kVllm, kTransformers };
 inline constexpr std::array<TargetEngine, 3> kTargetEngines = {
     TargetEngine::kLlamaCpp, TargetEngine::kVllm, TargetEngine::kTransformers};
 
-// What a ModelConfig was read from. llama.cpp reads a config.json by way of its converter;
-// transformers and vLLM read a GGUF file by transformers' own reader.
-enum class ModelFormat { kGguf, kHuggingFace };
+// What llama.cpp takes where it does not look at what a file says: YaRN's betas under most
+// architectures; Llama 3's original length in a block of config.json, in its converter.
+inline constexpr double kLlamaCppBetaFast = 32;
+inline constexpr double kLlamaCppBetaSlow = 1;
+inline constexpr int64_t kConverterLlama3Length = 8192;
 
 // "llama.cpp", "vllm", "transformers".
 std::string to_string(TargetEngine engine);

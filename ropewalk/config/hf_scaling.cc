@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ropewalk/config/engine_table.h"
 #include "ropewalk/schemes/registry.h"
 
 namespace ropewalk {
@@ -296,8 +297,7 @@ void HfScalingReader::llama3() {
   }
   const int64_t original = read_original(true);
   const std::string key = "original_max_position_embeddings";
-  constexpr int64_t kConverters = 8192;
-  if (original != kConverters && !reading_.top.has_value(key)) {
+  if (original != kConverterLlama3Length && !reading_.top.has_value(key)) {
     notes_.remark(name(key), remarks::kLlama3Original, {name(key), std::to_string(original)});
   }
   result_.scheme = "llama3,factor=" + to_text(factor) + ",low=" + to_text(low) +

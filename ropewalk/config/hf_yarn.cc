@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "ropewalk/config/engine_table.h"
 #include "ropewalk/config/hf_scaling.h"
 #include "ropewalk/math/double_double.h"
 #include "ropewalk/math/reach.h"
@@ -173,8 +174,9 @@ void HfScalingReader::yarn_engines(double factor) {
   if (block_has("truncate") && !*block().flag("truncate")) {
     notes_.remark(name("truncate"), remarks::kTruncate);
   }
-  const bool own_ramp = (block_has("beta_fast") && *block().number("beta_fast") != 32) ||
-                        (block_has("beta_slow") && *block().number("beta_slow") != 1);
+  const bool own_ramp =
+      (block_has("beta_fast") && *block().number("beta_fast") != kLlamaCppBetaFast) ||
+      (block_has("beta_slow") && *block().number("beta_slow") != kLlamaCppBetaSlow);
   if (own_ramp) {
     notes_.remark(name("beta_fast"), remarks::kBetas);
   }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/model_format.h"
 #include "ropewalk/formats/atomic_file.h"
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/gguf_undo.h"
@@ -161,15 +162,14 @@ void check_replaceable(const std::string& model, const std::string& output, Repl
 
 void check_output(const std::string& model, const std::string& output, Replace replace) {
   if (output.empty()) check_replaceable(model, output);
-  std::filesystem::path read = model;
+  const bool json = model_format(model) == ModelFormat::kHuggingFace;
   std::filesystem::path written = output;
   std::error_code failed;
-  if (std::filesystem::is_directory(read, failed)) read /= "config.json";
-  if (read.extension() == ".json" && written.extension() != ".json") written /= "config.json";
-  check_replaceable(read.string(), written.string(), replace);
+  if (json && written.extension() != ".json") written /= "config.json";
+  check_replaceable(positions_file(model), written.string(), replace);
   // A write makes the folder of a config.json, and no other.
   std::filesystem::path folder = written.parent_path();
-  if (read.extension() == ".json") {
+  if (json) {
     while (!folder.empty() && !std::filesystem::exists(folder, failed)) {
       if (folder == folder.parent_path()) break;
       folder = folder.parent_path();

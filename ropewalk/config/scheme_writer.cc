@@ -1,7 +1,6 @@
 #include "ropewalk/config/scheme_writer.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "ropewalk/config/gguf_form.h"
 #include "ropewalk/config/gguf_keys.h"
 #include "ropewalk/config/hf_scheme_writer.h"
+#include "ropewalk/config/model_format.h"
 #include "ropewalk/config/output_file.h"
 #include "ropewalk/config/read_back.h"
 #include "ropewalk/formats/atomic_file.h"
@@ -353,19 +353,17 @@ WriteReport write_model(const WriteRequest& request) {
   if (request.target_length < 0) {
     throw Error("target length", "must be at least 1", std::to_string(request.target_length));
   }
-  std::filesystem::path path = request.model;
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) path /= "config.json";
-  if (path.extension() == ".json") {
+  const std::string path = positions_file(request.model);
+  if (model_format(request.model) == ModelFormat::kHuggingFace) {
     if (request.engine == TargetEngine::kLlamaCpp && !request.undo) {
       throw Error("engine", "must be transformers or vllm for a config.json", "llama.cpp",
                   "convert the model to GGUF and write that");
     }
-    return write_hf_model(request, path.string());
+    return write_hf_model(request, path);
   }
-  check_replaceable(path.string(), request.output, request.force ? Replace::kModels : Replace::kOwn,
+  check_replaceable(path, request.output, request.force ? Replace::kModels : Replace::kOwn,
                     request.undo);
-  const GgufFile model = GgufFile::open(path.string());
+  const GgufFile model = GgufFile::open(path);
   return request.undo ? undo_gguf(request, model) : write_gguf(request, model);
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -96,7 +95,6 @@ class FloatKernel {
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const Element* keys = kv_.keys(block_.kv_head, tile);
     const int64_t j0 = tile * kTile;
-    packed_tile_ = tile;
     copy_floats(keys + layout_.rotary_dim * kTile, key_, passing_ * kTile);
     float* to = key_ + passing_ * kTile;
     // Tables end with the last row; what lies past it is hidden, so it may keep any finite value.
@@ -125,7 +123,6 @@ class FloatKernel {
 
   void score(size_t family, int64_t row, int64_t rows, int64_t from_pair, int64_t to_pair,
              float* out, int64_t stride) const {
-    fetch_ahead(family, row);
     const int64_t from = from_pair == 0 ? 0 : passing_ + 2 * from_pair;
     const PanelProduct product{.a = turned_of(family) + row * head_dim_ + from,
                                .a_stride = head_dim_,
@@ -190,7 +187,7 @@ class FloatKernel {
 
   // Adds weights times values: each tile's product is summed on its own before it joins the rest, so
   // that rounding grows with their number, not with the keys.
-  void add_values(const uint8_t* seen, int64_t /*first_tile*/) {
+  void add_values(const uint8_t* seen) {
     for (int64_t t = 0; t < kTilesTogether; ++t) {
       for (int64_t x = 0; x < value_stride_; x += kTile) {
         for (int64_t row = 0; row < rows_; row += kRows) {
@@ -201,49 +198,14 @@ class FloatKernel {
   }
 
   void finish() {
-    for (int64_t r = 0; r < rows_; ++r) {
-      float* to = block_.out + block_.head_row_of(r) * head_dim_;
-      const float* sums = sums_ + r * value_stride_;
-      const float share = total_[r] == 0 ? 0 : 1.0f / total_[r];  // padding sees nothing
-      for (int64_t x = 0; x < head_dim_; ++x) to[x] = sums[x] * share;
-      if (block_.log_sum_exp != nullptr) {
-        block_.log_sum_exp[block_.head_row_of(r)] =
-            (largest_[r] * weight_scale(r) + std::log2(total_[r])) * std::numbers::ln2_v<float>;
-      }
-    }
+    for (int64_t r = 0; r < rows_; ++r)
+      block_.write_row(r, sums_ + r * value_stride_, total_[r], largest_[r] * weight_scale(r));
   }
 
  private:
   float* turned_of(size_t family) const {
     return turned_ + static_cast<int64_t>(family) * rows_ * head_dim_;
   }
-
-  // While the panels of a tile are multiplied, what the next tile needs comes nearer, a share with
-  // each: keys and values, and the tables' rows, which no hardware foresees.
-  void fetch_ahead(size_t family, int64_t row) const {
-    const int64_t tile = packed_tile_ + 1;
-    if (tile * kTile > first_ + block_.tokens() - 1) return;
-    const int64_t panel = row / kRows;
-    const int64_t n_panels = (rows_ + kRows - 1) / kRows;
-    const auto share_of = [&](int64_t count, const auto& fetch) {
-      for (int64_t x = count * panel / n_panels; x < count * (panel + 1) / n_panels; ++x) fetch(x);
-    };
-    constexpr int64_t kLine = 64 / sizeof(Element);
-    const Element* keys = kv_.keys(block_.kv_head, tile);
-    const Element* values = kv_.values(block_.kv_head, tile);
-    share_of(head_dim_ * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
-    share_of(value_stride_ * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
-    const WalkFamily& own = block_.walk->families()[family];
-    share_of(std::ssize(own.pairs), [&](int64_t p) {
-      for (int64_t k = 0; k < (own.key_stands[p] ? 0 : kTile); k += 16) {
-        fetch_line(own.pairs[p].key_cos + tile * kTile + k);
-        fetch_line(own.pairs[p].key_sin + tile * kTile + k);
-      }
-    });
-  }
-
-  // Into the second cache; a hint, so any address will do.
-  static void fetch_line(const void* address) { __builtin_prefetch(address, 0, 2); }
 
   static void copy_floats(const Element* from, float* to, int64_t count) {
     const FloatTag tag;
@@ -359,15 +321,14 @@ class FloatKernel {
   const int64_t group_;
   const int64_t rows_;
   const int64_t first_;  // position of the block's first row
-  int64_t packed_tile_ = 0;
-  float* query_;    // (rows, head_dim) unrotated
-  float* turned_;   // (families, rows, head_dim)
-  float* key_;      // (head_dim, kTile)
-  float* value_;    // (columns of kTile, kKeysTogether, kTile)
-  float* scores_;   // (rows, kKeysTogether)
-  float* sums_;     // (rows, value_stride)
-  float* largest_;  // (rows)
-  float* total_;    // (rows)
+  float* query_;         // (rows, head_dim) unrotated
+  float* turned_;        // (families, rows, head_dim)
+  float* key_;           // (head_dim, kTile)
+  float* value_;         // (columns of kTile, kKeysTogether, kTile)
+  float* scores_;        // (rows, kKeysTogether)
+  float* sums_;          // (rows, value_stride)
+  float* largest_;       // (rows)
+  float* total_;         // (rows)
 };
 
 void attend_block_f32(const AttentionBlock<float>& block) {

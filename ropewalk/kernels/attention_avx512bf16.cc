@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -341,7 +340,6 @@ class Bf16Kernel {
   void pack_keys(size_t family, int64_t n_pairs, int64_t tile) {
     const Bf16* keys = kv_.keys(block_.kv_head, tile);
     const int64_t j0 = tile * kTile;
-    packed_tile_ = tile;
     uint32_t* to = key_;
     for (int64_t x = 0; x < passing_; x += 2, to += kTile)
       pack_passing(keys + (layout_.rotary_dim + x) * kTile, x + 1 < passing_, to);
@@ -372,7 +370,6 @@ class Bf16Kernel {
 
   void score(size_t family, int64_t row, int64_t rows, int64_t from_pair, int64_t to_pair,
              float* out, int64_t stride) const {
-    fetch_ahead(family, row);
     const int64_t from = from_pair == 0 ? 0 : passing_pairs_ + from_pair;
     Unit::multiply({.a = turned_of(family) + row * width_ + from,
                     .a_stride = width_,
@@ -414,7 +411,7 @@ class Bf16Kernel {
     }
   }
 
-  void add_values(const uint8_t* seen, int64_t /*first_tile*/) {
+  void add_values(const uint8_t* seen) {
     for (int64_t t = 0; t < kTilesTogether; t += 2) {
       for (int64_t x = 0; x < value_stride_; x += kTile) {
         for (int64_t row = 0; row < rows_; row += kPanelRows) {
@@ -426,16 +423,8 @@ class Bf16Kernel {
   }
 
   void finish() {
-    for (int64_t r = 0; r < rows_; ++r) {
-      float* to = block_.out + block_.head_row_of(r) * head_dim_;
-      const float* sums = sums_ + r * value_stride_;
-      const float share = total_[r] == 0 ? 0 : 1.0F / total_[r];  // padding sees nothing
-      for (int64_t x = 0; x < head_dim_; ++x) to[x] = sums[x] * share;
-      if (block_.log_sum_exp != nullptr) {
-        block_.log_sum_exp[block_.head_row_of(r)] =
-            (largest_[r] + std::log2(total_[r])) * std::numbers::ln2_v<float>;
-      }
-    }
+    for (int64_t r = 0; r < rows_; ++r)
+      block_.write_row(r, sums_ + r * value_stride_, total_[r], largest_[r]);
     Unit::stop();
   }
 
@@ -552,33 +541,6 @@ class Bf16Kernel {
       _mm512_storeu_ps(sums + x, _mm512_mul_ps(_mm512_loadu_ps(sums + x), decay));
   }
 
-  // While the panels of a tile are multiplied, what the next tile needs comes nearer, a share with
-  // each: keys and values, and the tables' rows, which no hardware foresees.
-  void fetch_ahead(size_t family, int64_t row) const {
-    const int64_t tile = packed_tile_ + 1;
-    if (tile * kTile > block_.first_position() + block_.tokens() - 1) return;
-    const int64_t panel = row / kPanelRows;
-    const int64_t n_panels = padded_rows_ / kPanelRows;
-    const auto share_of = [&](int64_t count, const auto& fetch) {
-      for (int64_t x = count * panel / n_panels; x < count * (panel + 1) / n_panels; ++x) fetch(x);
-    };
-    constexpr int64_t kLine = 64 / sizeof(Bf16);
-    const Bf16* keys = kv_.keys(block_.kv_head, tile);
-    const Bf16* values = kv_.values(block_.kv_head, tile);
-    share_of(head_dim_ * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
-    share_of(value_stride_ * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
-    const WalkFamily& own = block_.walk->families()[family];
-    share_of(std::ssize(own.pairs), [&](int64_t p) {
-      for (int64_t k = 0; k < (own.key_stands[p] ? 0 : kTile); k += 16) {
-        fetch_line(own.pairs[p].key_cos + tile * kTile + k);
-        fetch_line(own.pairs[p].key_sin + tile * kTile + k);
-      }
-    });
-  }
-
-  // Into the second cache; a hint, so any address will do.
-  static void fetch_line(const void* address) { __builtin_prefetch(address, 0, 2); }
-
   const AttentionBlock<Bf16>& block_;
   const Rotations& rotations_;
   const KvTiles<Bf16>& kv_;
@@ -591,7 +553,6 @@ class Bf16Kernel {
   const int64_t group_;
   const int64_t rows_;
   const int64_t padded_rows_;  // whole panels
-  int64_t packed_tile_ = 0;
   uint32_t* turned_;  // (families, padded_rows, width): pairs of a family's order, scaled, rotated
   float* query_;      // (kChunk, group, head_dim)
   uint32_t* key_;     // (width, kTile)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ropewalk/math/reference.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
@@ -37,10 +38,12 @@ struct Inputs {
   std::vector<double> d_out = random_values(kTokens * kHeads * kHeadDim, 4);
 };
 
-std::vector<double> forward(const Rotary& rotary, const Inputs& in) {
+//   log_sum_exp  (kTokens, kHeads), or null
+std::vector<double> forward(const Rotary& rotary, const Inputs& in,
+                            std::vector<double>* log_sum_exp = nullptr) {
   const ReferenceShape shape{
       .n_tokens = kTokens, .n_heads = kHeads, .n_kv_heads = kKvHeads, .scale = {}};
-  return reference_attention(rotary, shape, in.query, in.key, in.value);
+  return reference_attention(rotary, shape, in.query, in.key, in.value, {}, log_sum_exp);
 }
 
 double loss(const Rotary& rotary, const Inputs& in) {
@@ -55,27 +58,6 @@ float scale_of_row(const Rotary& rotary, int64_t i) {
                             rotary.temperature.at(i) / std::sqrt(static_cast<double>(kHeadDim)));
 }
 
-// (kTokens, kHeads)
-std::vector<float> log_sum_exp(const Rotary& rotary, const Inputs& in) {
-  const Spectrum spectrum = rotary.spectrum.at(kTokens);
-  std::vector<float> sums;
-  for (int64_t i = 0; i < kTokens; ++i) {
-    for (int64_t head = 0; head < kHeads; ++head) {
-      const std::span query = std::span(in.query).subspan((i * kHeads + head) * kHeadDim, kHeadDim);
-      double total = 0;
-      for (int64_t j = 0; j <= i; ++j) {
-        if (!rotary.visibility.sees(i, j)) continue;
-        const int64_t at = j * kKvHeads + head / (kHeads / kKvHeads);
-        const std::span key = std::span(in.key).subspan(at * kHeadDim, kHeadDim);
-        total += std::exp(reference_logit(rotary, spectrum, spectrum, i, j, query, key) /
-                          std::sqrt(static_cast<double>(kHeadDim)));
-      }
-      sums.push_back(static_cast<float>(std::log(total)));
-    }
-  }
-  return sums;
-}
-
 struct Gradients {
   std::vector<float> query = std::vector<float>(kTokens * kHeads * kHeadDim);
   std::vector<float> key = std::vector<float>(kTokens * kKvHeads * kHeadDim);
@@ -87,8 +69,9 @@ Gradients backward(const Rotary& rotary, const Inputs& in) {
   KvTiles<float> kv(kKvHeads, kHeadDim, kTokens);
   kv.store(0, kTokens, narrow(in.key).data(), narrow(in.value).data());
   const Rotations rotations(rotary, kTokens, 0, kTokens, AngleMode::kExact);
-  const std::vector<float> out = narrow(forward(rotary, in));
-  const std::vector<float> sums = log_sum_exp(rotary, in);
+  std::vector<double> log_sum_exp;
+  const std::vector<float> out = narrow(forward(rotary, in, &log_sum_exp));
+  const std::vector<float> sums = narrow(log_sum_exp);
   std::vector<float> scale;
   for (int64_t i = 0; i < kTokens; ++i) scale.push_back(scale_of_row(rotary, i));
   Gradients got;
@@ -198,17 +181,15 @@ TEST(AttentionBackward, EveryTargetAgrees) {
       plain_rotary({.base = 100.0, .frequency_dim = kHeadDim, .trained_length = 32}, layout);
   const Inputs in;
   const Gradients expected = backward(rotary, in);
-  for (const std::string& target : attention_targets()) {
-    force_attention_target(target);
+  on_every_target([&] {
     const Gradients got = backward(rotary, in);
     for (size_t x = 0; x < got.query.size(); ++x)
-      EXPECT_NEAR(got.query[x], expected.query[x], 1e-5) << target;
+      EXPECT_NEAR(got.query[x], expected.query[x], 1e-5);
     for (size_t x = 0; x < got.key.size(); ++x) {
-      EXPECT_NEAR(got.key[x], expected.key[x], 1e-5) << target;
-      EXPECT_NEAR(got.value[x], expected.value[x], 1e-5) << target;
+      EXPECT_NEAR(got.key[x], expected.key[x], 1e-5);
+      EXPECT_NEAR(got.value[x], expected.value[x], 1e-5);
     }
-  }
-  force_attention_target("");
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
@@ -97,6 +98,19 @@ struct AttentionBlock {
   int64_t row_of(int64_t r) const { return row_begin + r / group(); }
   int64_t head_row_of(int64_t r) const {  // in queries and out
     return row_of(r) * n_heads + kv_head * group() + r % group();
+  }
+
+  // Ends row r.
+  //   sums     (head_dim) of weighted values
+  //   total    of weights; 0 where only padding was seen
+  //   largest  logit, as a power of two
+  void write_row(int64_t r, const float* sums, float total, float largest) const {
+    const int64_t head_dim = kv->head_dim();
+    float* const to = out + head_row_of(r) * head_dim;
+    const float share = total == 0 ? 0 : 1.0F / total;
+    for (int64_t x = 0; x < head_dim; ++x) to[x] = sums[x] * share;
+    if (log_sum_exp != nullptr)
+      log_sum_exp[head_row_of(r)] = (largest + std::log2(total)) * std::numbers::ln2_v<float>;
   }
 };
 

@@ -4,7 +4,7 @@
 // A kernel has
 //   kPanelRows                  rows it likes to be given at once
 //   kGoesOn                     a sum that goes on has the bits of one made at once
-//   begin()                     queries read and scaled, sums empty
+//   begin()                     sums empty
 //   turn_queries(family)        once per block
 //   pack_keys(family, n_pairs, tile)
 //   score(family, first_row, rows, from_pair, to_pair, out, stride)
@@ -16,7 +16,7 @@
 //   weigh(first_row, rows, tiles, keys)
 //                               scores of the tiles in the mask become weights, running maximum,
 //                               total and sums follow
-//   add_values(first_row, rows, tiles)
+//   add_values(seen)            weights times values; of each panel the mask of tiles that it sees
 //   scores(row)                 (kKeysTogether)
 //   finish()
 #ifndef ROPEWALK_KERNELS_ATTENTION_PASS_H_
@@ -35,6 +35,7 @@ class AttentionPass {
  public:
   explicit AttentionPass(const AttentionBlock<Element>& block) noexcept
       : walk_(*block.walk),
+        block_(block),
         kernel_(block),
         group_(block.group()),
         rows_(block.rows()),
@@ -89,7 +90,7 @@ class AttentionPass {
       if (seen_[panel.index] != 0)
         kernel_.weigh(panel.first_row, panel.rows, seen_[panel.index], first_tile * kTile);
     });
-    kernel_.add_values(seen_, first_tile);
+    kernel_.add_values(seen_);
   }
 
   // Scores tile first_tile + t; returns its bit where a row sees it.
@@ -159,11 +160,39 @@ class AttentionPass {
   void score_part(const WalkPart& part, const Panel& panel, int64_t tile, int64_t done, float* to,
                   int64_t stride) {
     if (part.kind == WalkPart::Kind::kBranch) {
+      fetch_ahead(walk_.families()[part.family], panel, tile + 1);
       kernel_.score(part.family, panel.first_row, panel.rows, done, part.n_pairs, to, stride);
     } else {
       kernel_.score_by_distance(panel.first_row, panel.rows, tile, to, stride);
     }
   }
+
+  // While the panels of a tile are multiplied, what the next tile needs comes nearer, a share with
+  // each: keys and values, and the tables' rows, which no hardware foresees.
+  void fetch_ahead(const WalkFamily& family, const Panel& panel, int64_t tile) const {
+    if (tile * kTile > last_) return;
+    const int64_t n_panels = (rows_ + kRows - 1) / kRows;
+    const auto share_of = [&](int64_t count, const auto& fetch) {
+      for (int64_t x = count * panel.index / n_panels; x < count * (panel.index + 1) / n_panels;
+           ++x)
+        fetch(x);
+    };
+    constexpr int64_t kLine = 64 / sizeof(Element);
+    const KvTiles<Element>& kv = *block_.kv;
+    const Element* const keys = kv.keys(block_.kv_head, tile);
+    const Element* const values = kv.values(block_.kv_head, tile);
+    share_of(kv.head_dim() * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
+    share_of(kv.value_stride() * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
+    share_of(std::ssize(family.pairs), [&](int64_t p) {
+      for (int64_t k = 0; k < (family.key_stands[p] ? 0 : kTile); k += 16) {
+        fetch_line(family.pairs[p].key_cos + tile * kTile + k);
+        fetch_line(family.pairs[p].key_sin + tile * kTile + k);
+      }
+    });
+  }
+
+  // Into the second cache; a hint, so any address will do.
+  static void fetch_line(const void* address) { __builtin_prefetch(address, 0, 2); }
 
   void hide(const Panel& panel, int64_t t) {
     for (int64_t r = panel.first_row; r < panel.first_row + panel.rows; ++r) {
@@ -195,6 +224,7 @@ class AttentionPass {
   }
 
   const AttentionWalk& walk_;
+  const AttentionBlock<Element>& block_;
   Kernel kernel_;
   const int64_t group_;
   const int64_t rows_;

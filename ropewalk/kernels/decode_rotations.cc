@@ -70,7 +70,10 @@ void DecodeRotations::plan_all_rows() {
       }
     }
   }
-  if (plan_.by_distance) fill_by_distance();
+  if (plan_.by_distance) {
+    by_distance_ = table_by_distance(rotary_, spectrum_, plan_.n_by_distance);
+    negate_sines(by_distance_);
+  }
 }
 
 const DecodeRotations::KeySide& DecodeRotations::key_side(const PositionMap& map,
@@ -114,21 +117,6 @@ RotationTable DecodeRotations::table_at(const std::vector<DoubleDouble>& positio
   RotationTable table(spectrum.n_pairs(), whole_tiles(std::ssize(positions)) * kTile);
   fill_rotation_rows(spectrum, mode_, positions, 0, table);
   return table;
-}
-
-void DecodeRotations::fill_by_distance() {
-  const int64_t n = plan_.n_by_distance;
-  by_distance_ = RotationTable(spectrum_.n_pairs(), n + 2 * Rotations::kDistanceMargin);
-  const double amplitude = spectrum_.amplitude * spectrum_.amplitude;
-  for (int64_t pair = 0; pair < spectrum_.n_pairs(); ++pair) {
-    for (int64_t d = 0; d < n; ++d) {
-      const PairAngle angle = distance_turns(rotary_, spectrum_, pair, d);
-      if (angle.silent) continue;  // the table is zero there
-      fill_rotation_entry(angle.turns, amplitude, pair, Rotations::kDistanceMargin + n - 1 - d,
-                          by_distance_);
-    }
-  }
-  negate_sines(by_distance_);
 }
 
 void DecodeRotations::stand_by_plan(int64_t i) {

@@ -76,7 +76,6 @@ class DecodeRotations {
   void plan_all_rows();
   void stand_by_plan(int64_t i);
   void stand_by_tables_of(const Rotations& rotations);
-  void fill_by_distance();
   DecodeBranch branch_by_distance(KeyInterval keys, const RotationTable& table,
                                   int64_t first) const;
   void place_query(const PlanBranch& branch, const Heard& heard, int64_t i, DecodePair& pair) const;

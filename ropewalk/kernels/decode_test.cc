@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ropewalk/math/reference.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
@@ -219,12 +220,10 @@ TEST_P(DecodeMaps, GiveTheReferenceFromARoundedCacheOnEveryTarget) {
   for (float& value : in.value) value = to_float(to_bf16(value));
   const Rotary rotary = GetParam().change(plain(shape));
   const std::vector<double> expected = reference_row(rotary, shape, in, kTokens - 1);
-  for (const std::string& target : attention_targets()) {
-    force_attention_target(target);
+  on_every_target([&] {
     DecodeRotations rotations(rotary, kTokens, AngleMode::kExact);
-    EXPECT_LE(worst(run<Bf16>(rotations, shape, in, kTokens - 1), expected), kBound) << target;
-  }
-  force_attention_target("");
+    EXPECT_LE(worst(run<Bf16>(rotations, shape, in, kTokens - 1), expected), kBound);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Maps, DecodeMaps, testing::ValuesIn(kMaps), [](const auto& map) {

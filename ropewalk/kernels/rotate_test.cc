@@ -6,26 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/kernels/attention.h"
 #include "ropewalk/math/reference.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
-
-void on_every_target(const std::function<void()>& body) {
-  for (const std::string& target : attention_targets()) {
-    SCOPED_TRACE(target);
-    force_attention_target(target);
-    body();
-    force_attention_target("");
-  }
-}
 
 double value_of(float element) { return element; }
 double value_of(Bf16 element) { return to_float(element); }

@@ -5,32 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/kernels/attention.h"
 #include "ropewalk/kernels/rotation_table.h"
 #include "ropewalk/math/turns.h"
 #include "ropewalk/testing/exact_values.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
 
 using exact_values::float_ulps;
 using exact_values::ulps;
-
-// Runs the body on every SIMD target of this machine.
-void on_every_target(const std::function<void()>& body) {
-  for (const std::string& target : attention_targets()) {
-    SCOPED_TRACE(target);
-    force_attention_target(target);
-    body();
-    force_attention_target("");
-  }
-}
 
 struct Exact {
   DoubleDouble cos;

@@ -67,22 +67,6 @@ class Rotations::Builder {
     }
   }
 
-  void fill_by_distance() {
-    const int64_t n = out_.plan_.n_by_distance;
-    out_.by_distance_ = RotationTable(shared_.n_pairs(), n + 2 * kDistanceMargin);
-    const double amplitude = shared_.amplitude * shared_.amplitude;
-    const auto fill_pair = [&](int64_t pair, int /*state*/) {
-      for (int64_t d = 0; d < n; ++d) {
-        const PairAngle angle = distance_turns(rotary_, shared_, pair, d);
-        if (angle.silent) continue;  // the table is zero there
-        fill_rotation_entry(angle.turns, amplitude * std::exp(angle.log_gain), pair,
-                            kDistanceMargin + n - 1 - d, out_.by_distance_);
-      }
-    };
-    parallel_for(
-        shared_.n_pairs(), [] { return 0; }, fill_pair);  // a curve may throw
-  }
-
  private:
   enum class Side { kQuery, kKey, kFrozenQuery };
 
@@ -308,7 +292,25 @@ Rotations::Rotations(const Rotary& rotary, int64_t sequence_length, int64_t firs
   plan_ = plan_rotation(fixed, spectrum, end);
   Builder builder(*this, fixed, spectrum, sequence_length, mode);
   builder.fill_branches();
-  if (plan_.by_distance) builder.fill_by_distance();
+  if (plan_.by_distance) by_distance_ = table_by_distance(fixed, spectrum, plan_.n_by_distance);
+}
+
+RotationTable table_by_distance(const Rotary& rotary, const Spectrum& spectrum,
+                                int64_t n_by_distance) {
+  const int64_t nearest = Rotations::kDistanceMargin + n_by_distance - 1;
+  RotationTable table(spectrum.n_pairs(), n_by_distance + 2 * Rotations::kDistanceMargin);
+  const double amplitude = spectrum.amplitude * spectrum.amplitude;
+  const auto fill_pair = [&](int64_t pair, int /*state*/) {
+    for (int64_t d = 0; d < n_by_distance; ++d) {
+      const PairAngle angle = distance_turns(rotary, spectrum, pair, d);
+      if (angle.silent) continue;  // the table is zero there
+      fill_rotation_entry(angle.turns, amplitude * std::exp(angle.log_gain), pair, nearest - d,
+                          table);
+    }
+  };
+  parallel_for(
+      spectrum.n_pairs(), [] { return 0; }, fill_pair);
+  return table;
 }
 
 int64_t Rotations::table_bytes() const {

@@ -78,6 +78,13 @@ class Rotations {
   RotationTable by_distance_;
 };
 
+// Fills by_distance() of a map that is a curve, for distances below plan_rotation()'s n_by_distance.
+//   rotary    with a map free of the length
+//   spectrum  of every row
+// Throws what the curve throws; it is asked from several threads.
+RotationTable table_by_distance(const Rotary& rotary, const Spectrum& spectrum,
+                                int64_t n_by_distance);
+
 // Rows that share a centre: the largest power of two over which the steepest pair decays by
 // exp(2 kMostLogGain) at most; kUnbounded without a decay.
 int64_t decay_block(const Spectrum& spectrum);

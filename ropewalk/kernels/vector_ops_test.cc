@@ -4,27 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "ropewalk/kernels/attention.h"
 #include "ropewalk/testing/exact_values.h"
+#include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
-
-// Runs the body on every SIMD target of this machine.
-void on_every_target(const std::function<void()>& body) {
-  for (const std::string& target : attention_targets()) {
-    SCOPED_TRACE(target);
-    force_attention_target(target);
-    body();
-    force_attention_target("");
-  }
-}
 
 std::vector<float> random_values(size_t size, double deviation, double mean = 0) {
   std::mt19937 generator(static_cast<unsigned>(size));
