@@ -16,36 +16,31 @@
 // and of each: threads.
 #include <omp.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <random>
 #include <sstream>
 #include <string>
-#include <vector>
 
-#include "bench/ceilings.h"
+#include "bench/attention_case.h"
 #include "bench/published_cap.h"
+#include "bench/roofline.h"
+#include "bench/rotate_case.h"
+#include "bench/table_case.h"
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/base/error.h"
-#include "ropewalk/kernels/attention.h"
 #include "ropewalk/kernels/decode.h"
-#include "ropewalk/kernels/rotate.h"
-#include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk::bench {
 namespace {
 
 constexpr int64_t kRotatedHeads = 32;
 constexpr int64_t kHeads = 8;
-constexpr int64_t kTrainedLength = 4096;
+constexpr double kBase = 10000;
 constexpr double kShortest = 5e-3;  // seconds of one measurement
 
 using Keys = std::map<std::string, std::string>;
@@ -66,188 +61,129 @@ int64_t number_of(const Keys& keys, const std::string& name) {
   return std::stoll(text_of(keys, name));
 }
 
-template <typename Element>
-Element narrowed(float value) {
-  if constexpr (std::is_same_v<Element, Bf16>)
-    return to_bf16(value);
-  else
-    return value;
-}
-
-template <typename Element>
-std::shared_ptr<AlignedBuffer<Element>> random_values(int64_t size) {
-  auto values = std::make_shared<AlignedBuffer<Element>>(static_cast<size_t>(size));
-  std::mt19937 generator(1);
-  std::normal_distribution<float> normal;
-  // A short cycle is as good as a long one, and much faster made.
-  std::vector<Element> cycle;
-  for (int k = 0; k < 4099; ++k) cycle.push_back(narrowed<Element>(normal(generator)));
-  for (int64_t x = 0; x < size; ++x) (*values)[x] = cycle[static_cast<size_t>(x) % cycle.size()];
-  return values;
-}
-
-Rotary plain(const PairLayout& layout) {
-  return plain_rotary(
-      {.base = 10000.0, .frequency_dim = layout.rotary_dim, .trained_length = kTrainedLength},
-      layout);
-}
-
 // ---- what the machine can do
 
-Work copy_work(const Keys& keys) {
-  const int64_t size = number_of(keys, "bytes") / static_cast<int64_t>(sizeof(float));
-  auto from = random_values<float>(size);
-  auto to = random_values<float>(size);
-  return {[=] { copy(*from, *to); }, 2.0 * static_cast<double>(size) * sizeof(float)};
+Work move_work(Move move, const Keys& keys, int threads) {
+  const auto size = static_cast<size_t>(number_of(keys, "bytes")) / sizeof(float);
+  auto from = std::make_shared<AlignedBuffer<float>>(size);
+  auto to = std::make_shared<AlignedBuffer<float>>(size);
+  for (float& value : std::span<float>(*from)) value = 1;
+  return {[=] { move_floats(move, from->data(), to->data(), size, threads); },
+          2.0 * static_cast<double>(size) * sizeof(float)};
 }
 
-Work scale_work(const Keys& keys) {
-  const int64_t size = number_of(keys, "bytes") / static_cast<int64_t>(sizeof(float));
-  auto values = random_values<float>(size);
-  return {[=] { scale(*values, -1.0F); }, 2.0 * static_cast<double>(size) * sizeof(float)};
+Work read_work(const Keys& keys, int threads) {
+  const auto size = static_cast<size_t>(number_of(keys, "bytes")) / sizeof(uint64_t);
+  auto words = std::make_shared<AlignedBuffer<uint64_t>>(size);
+  // Pages that nobody has written to would all be one.
+  for (size_t k = 0; k < size; ++k) (*words)[k] = k;
+  auto total = std::make_shared<uint64_t>();
+  return {[=] { *total += read_once(words->data(), size, threads); },
+          static_cast<double>(size * sizeof(uint64_t))};
 }
 
-Work read_work(const Keys& keys) {
-  const int64_t bytes = number_of(keys, "bytes");
-  auto words =
-      std::make_shared<AlignedBuffer<uint64_t>>(static_cast<size_t>(bytes) / sizeof(uint64_t));
-  auto sum = std::make_shared<uint64_t>();
-  return {[=] { *sum += read(*words); }, static_cast<double>(bytes)};
-}
-
-Work products_work(double (*products)(double)) {
-  constexpr double kFlops = 2e9;
-  return {[=] { products(kFlops); }, kFlops * omp_get_max_threads()};
+Work products_work(Multiplier multiplier, int threads) {
+  constexpr int64_t kTurns = 1000000;
+  if (multiply_add(multiplier, 1) == 0)
+    throw Error("name", "must be a product that this machine has", "another");
+  const auto all_threads = [=] {
+#pragma omp parallel num_threads(threads)
+    multiply_add(multiplier, kTurns);
+  };
+  return {all_threads, static_cast<double>(threads) * multiply_add(multiplier, kTurns)};
 }
 
 // ---- rotation and tables
 
 template <typename Element>
 Work rotate_work(const Keys& keys) {
+  const PairOrder order =
+      text_of(keys, "layout") == "half" ? PairOrder::kHalf : PairOrder::kInterleaved;
   const int64_t dim = number_of(keys, "dim");
   const int64_t tokens = number_of(keys, "tokens");
-  const bool half = text_of(keys, "layout") == "half";
-  const PairLayout layout{half ? PairOrder::kHalf : PairOrder::kInterleaved, dim, dim};
-  const auto positions = RowPositions::range(0, tokens);
-  const Spectrum spectrum = plain(layout).spectrum.at(1);
-  auto table = std::make_shared<RotationRows<float>>(
-      rotation_rows<float>(spectrum, positions, TableAmplitude::kApplied));
-  const int64_t size = tokens * kRotatedHeads * dim;
-  auto from = random_values<Element>(size);
-  auto to = random_values<Element>(size);
-  const auto view = [&](AlignedBuffer<Element>& buffer) {
-    return HeadsView<Element>{.data = buffer.data(),
-                              .n_tokens = tokens,
-                              .n_heads = kRotatedHeads,
-                              .batch_stride = size,
-                              .token_stride = kRotatedHeads * dim,
-                              .head_stride = dim};
-  };
-  RotatedHeads<Element> heads = in_place(view(*from));
-  if (text_of(keys, "place") == "out") heads.to = view(*to);
+  auto rotated = std::make_shared<RotateCase<Element>>(tokens, kRotatedHeads, dim, order);
+  const Spectrum spectrum = rope_spectrum(kBase, dim, dim / 2);
   const bool make = text_of(keys, "table") == "made";
+  const bool apart = text_of(keys, "place") == "out";
   return {[=] {
-            if (make) fill_rotation_rows(spectrum, positions, TableAmplitude::kApplied, 0, *table);
-            rotate(Rotation{.layout = layout, .table = *table}, {heads});
-            static_cast<void>(from);
-            static_cast<void>(to);
+            if (make)
+              fill_rotation_rows(spectrum, RowPositions::range(0, tokens), TableAmplitude::kApplied,
+                                 0, rotated->table);
+            if (apart) {
+              rotated->turn_apart();
+            } else {
+              rotated->turn_in_place();
+            }
           },
-          2.0 * static_cast<double>(size) * sizeof(Element)};
+          2.0 * static_cast<double>(rotated->bytes())};
 }
 
 template <typename Element>
 Work table_work(const Keys& keys) {
   const int64_t dim = number_of(keys, "dim");
   const auto positions = RowPositions::range(number_of(keys, "first"), number_of(keys, "tokens"));
-  const Spectrum spectrum = plain({PairOrder::kHalf, dim, dim}).spectrum.at(1);
+  const Spectrum spectrum = rope_spectrum(kBase, dim, dim / 2);
   auto table = std::make_shared<RotationRows<Element>>(dim / 2, positions.count());
   return {[=] { fill_rotation_rows(spectrum, positions, TableAmplitude::kApplied, 0, *table); },
           static_cast<double>(positions.count() * dim)};
 }
 
-// The plain way in double: one angle, one sine, one cosine at a time.
 Work sincos_work(const Keys& keys) {
   const int64_t dim = number_of(keys, "dim");
   const int64_t tokens = number_of(keys, "tokens");
   const int64_t first = number_of(keys, "first");
-  const std::vector<double> inv_freq =
-      plain({PairOrder::kHalf, dim, dim}).spectrum.at(1).inv_freq();
-  auto table = random_values<float>(tokens * dim);
-  return {[=] {
-            float* to = table->data();
-            for (int64_t p = first; p < first + tokens; ++p) {
-              for (const double speed : inv_freq) {
-                const double angle = static_cast<double>(p) * speed;
-                *to++ = static_cast<float>(std::cos(angle));
-                *to++ = static_cast<float>(std::sin(angle));
-              }
-            }
-          },
-          static_cast<double>(tokens * dim)};
+  auto libm = std::make_shared<LibmTable>(rope_spectrum(kBase, dim, dim / 2), tokens);
+  return {[=] { libm->fill(first); }, static_cast<double>(tokens * dim)};
 }
 
 // ---- attention
 
 template <typename Element>
-std::shared_ptr<KvTiles<Element>> random_cache(int64_t tokens) {
-  auto kv = std::make_shared<KvTiles<Element>>(kHeads, kHeadDim, tokens);
-  const auto some = random_values<float>(64 * kHeads * kHeadDim);
-  for (int64_t t = 0; t < tokens; t += 64)
-    kv->store(t, std::min<int64_t>(64, tokens - t), some->data(), some->data());
-  return kv;
-}
-
-template <typename Element>
 Work prefill_work(const Keys& keys) {
-  const int64_t tokens = number_of(keys, "tokens");
-  const Rotary rotary =
-      apply_scheme(text_of(keys, "scheme"), plain({PairOrder::kHalf, kHeadDim, kHeadDim}));
-  auto kv = random_cache<Element>(tokens);
-  auto rotations = std::make_shared<Rotations>(rotary, tokens, 0, tokens, AngleMode::kExact);
-  auto queries = random_values<float>(tokens * kHeads * kHeadDim);
-  auto out = random_values<float>(tokens * kHeads * kHeadDim);
-  const std::vector<float> scale(static_cast<size_t>(tokens), 0.088F);
+  auto inputs = std::make_shared<AttentionCase>(number_of(keys, "tokens"), kHeads);
+  auto kv = std::make_shared<KvTiles<Element>>(inputs->tiles<Element>());
+  auto rotations = std::make_shared<Rotations>(rotary_of(text_of(keys, "scheme")), inputs->n_tokens,
+                                               0, inputs->n_tokens, AngleMode::kExact);
   const AttentionOptions options{.products = std::is_same_v<Element, Bf16> ? Products::kBf16
                                                                            : Products::kFloat};
   return {[=] {
-            attend<Element>(*rotations, *kv, kHeads, queries->data(), scale, out->data(), options);
+            attend<Element>(*rotations, *kv, kHeads, inputs->queries.data(), inputs->row_scale,
+                            inputs->out.data(), options);
           },
-          static_cast<double>(kHeads) * static_cast<double>(tokens) * static_cast<double>(tokens) /
-              2 * 4 * static_cast<double>(kHeadDim)};
+          inputs->flops()};
 }
 
 Work published_work(const Keys& keys) {
-  auto inputs = std::make_shared<AttentionCase>(number_of(keys, "tokens"), kHeads);
-  auto published = std::make_shared<PublishedCap>(*inputs, number_of(keys, "window"));
-  return {[=] { published->cap(); }, inputs->flops()};
+  const AttentionCase inputs(number_of(keys, "tokens"), kHeads);
+  auto published = std::make_shared<PublishedCap>(inputs, number_of(keys, "window"));
+  return {[=] { published->cap(); }, inputs.flops()};
 }
 
 Work decode_work(const Keys& keys) {
-  const int64_t tokens = number_of(keys, "tokens");
-  Rotary rotary =
-      apply_scheme(text_of(keys, "scheme"), plain({PairOrder::kHalf, kHeadDim, kHeadDim}));
+  auto inputs = std::make_shared<AttentionCase>(number_of(keys, "tokens"), kHeads);
+  const int64_t tokens = inputs->n_tokens;
+  Rotary rotary = rotary_of(text_of(keys, "scheme"));
   // Keys that were rotated when they were stored stand still now.
   if (text_of(keys, "cache") == "rotated")
     rotary.distance = DistanceMap({{.key = fixed_position(0.0)}});
-  auto kv = random_cache<Bf16>(tokens);
+  auto kv = std::make_shared<KvTiles<Bf16>>(inputs->tiles<Bf16>());
   auto rotations = std::make_shared<DecodeRotations>(rotary, tokens, AngleMode::kExact);
   rotations->stand_at(tokens - 1);
-  auto queries = random_values<float>(kHeads * kHeadDim);
-  auto out = random_values<float>(kHeads * kHeadDim);
   auto workspace = std::make_shared<DecodeWorkspace>();
   return {[=] {
-            decode<Bf16>(*rotations, *kv, kHeads, queries->data(), 0.088F, out->data(), *workspace);
+            decode<Bf16>(*rotations, *kv, kHeads, inputs->queries.data(), inputs->row_scale[0],
+                         inputs->out.data(), *workspace);
           },
           2.0 * sizeof(Bf16) * static_cast<double>(tokens * kHeads * kHeadDim)};
 }
 
-Work prepare(const std::string& name, const Keys& keys) {
+Work prepare(const std::string& name, const Keys& keys, int threads) {
   const auto type = [&] { return text_of(keys, "type"); };
-  if (name == "copy") return copy_work(keys);
-  if (name == "scale") return scale_work(keys);
-  if (name == "read") return read_work(keys);
-  if (name == "floats") return products_work(multiply_add_floats);
-  if (name == "bf16") return products_work(multiply_add_bf16);
+  if (name == "copy") return move_work(Move::kCopy, keys, threads);
+  if (name == "scale") return move_work(Move::kScale, keys, threads);
+  if (name == "read") return read_work(keys, threads);
+  if (name == "floats") return products_work(Multiplier::kFma, threads);
+  if (name == "bf16") return products_work(Multiplier::kDotBf16, threads);
   if (name == "rotate")
     return type() == "bf16" ? rotate_work<Bf16>(keys) : rotate_work<float>(keys);
   if (name == "table" && type() == "f64") return table_work<double>(keys);
@@ -291,10 +227,11 @@ void answer_lines() {
       std::fflush(stdout);
       continue;
     }
-    omp_set_num_threads(static_cast<int>(number_of(keys, "threads")));
+    const auto threads = static_cast<int>(number_of(keys, "threads"));
+    omp_set_num_threads(threads);
     auto work = known.find(line);
     if (work == known.end()) {
-      work = known.emplace(line, prepare(name, keys)).first;
+      work = known.emplace(line, prepare(name, keys, threads)).first;
       work->second.call();  // touches what it needs
     }
     std::printf("%.9g %.9g\n", seconds_of(work->second), work->second.size);

@@ -18,9 +18,9 @@ inline double thread_seconds() {
 
 enum class Multiplier { kFma, kDotBf16 };
 
-// Flops in a second of one thread: 24 independent sums in AVX-512 registers, median of 7. 0 where
-// the machine has no such instruction.
-inline double peak_flops([[maybe_unused]] Multiplier multiplier) {
+// 24 independent sums in AVX-512 registers of one thread, each added to `turns` times.
+//   returns the flops; 0 where the machine has no such instruction
+inline double multiply_add([[maybe_unused]] Multiplier multiplier, [[maybe_unused]] int64_t turns) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx512f")) return 0;
@@ -35,25 +35,30 @@ inline double peak_flops([[maybe_unused]] Multiplier multiplier) {
       :                                                                                     \
       : "memory", "cc", "xmm0", "xmm1", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
         "xmm14", "xmm15")
-  constexpr int64_t kTurns = 1000000;
-  std::array<double, 7> rates{};
-  for (double& rate : rates) {
-    int64_t left = kTurns;
-    const double start = thread_seconds();
-    if (multiplier == Multiplier::kFma) {
-      ROPEWALK_LOOP("vfmadd231ps");
-    } else {
-      ROPEWALK_LOOP("vdpbf16ps");
-    }
-    const double flops = multiplier == Multiplier::kFma ? 24 * 16 * 2 : 24 * 32 * 2;
-    rate = flops * static_cast<double>(kTurns) / (thread_seconds() - start);
+  int64_t left = turns;
+  if (multiplier == Multiplier::kFma) {
+    ROPEWALK_LOOP("vfmadd231ps");
+  } else {
+    ROPEWALK_LOOP("vdpbf16ps");
   }
 #undef ROPEWALK_LOOP
-  std::ranges::sort(rates);
-  return rates[rates.size() / 2];
+  return static_cast<double>(turns) * 24 * 2 * (multiplier == Multiplier::kFma ? 16 : 32);
 #else
   return 0;
 #endif
+}
+
+// Flops in a second of one thread, median of 7; 0 where the machine has no such instruction.
+inline double peak_flops(Multiplier multiplier) {
+  constexpr int64_t kTurns = 1000000;
+  std::array<double, 7> rates{};
+  for (double& rate : rates) {
+    const double start = thread_seconds();
+    const double flops = multiply_add(multiplier, kTurns);
+    rate = flops / (thread_seconds() - start);
+  }
+  std::ranges::sort(rates);
+  return rates[rates.size() / 2];
 }
 
 }  // namespace ropewalk::bench

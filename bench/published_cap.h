@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <dnnl.hpp>
+#include <utility>
 #include <vector>
 
 #include "bench/attention_case.h"
@@ -36,16 +37,17 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) inline void soften(
   for (int64_t j = seen; j < count; ++j) row[j] = 0;
 }
 
-// All heads, (n_tokens, kHeadDim) each, turned by positions min(token, limit).
-inline std::vector<float> turned(const AttentionCase& inputs, const std::vector<float>& heads,
-                                 const std::vector<int64_t>& positions) {
+// All heads, (n_tokens, kHeadDim) each, turned by position_of(token).
+template <typename Position>
+std::vector<float> turned(const AttentionCase& inputs, const std::vector<float>& heads,
+                          const Position& position_of) {
   const Spectrum spectrum = rotary_of("declared").spectrum.at(1);
   constexpr int64_t kHalf = kHeadDim / 2;
   std::vector<float> result(heads.size());
   for (int64_t t = 0; t < inputs.n_tokens; ++t) {
     for (int64_t pair = 0; pair < kHalf; ++pair) {
-      const CosSin angle = cos_sin_at(positions[static_cast<size_t>(t)],
-                                      spectrum.turns_per_token[static_cast<size_t>(pair)]);
+      const CosSin angle =
+          cos_sin_at(position_of(t), spectrum.turns_per_token[static_cast<size_t>(pair)]);
       const auto cos = static_cast<float>(angle.cos), sin = static_cast<float>(angle.sin);
       for (int64_t h = 0; h < inputs.n_heads; ++h) {
         const float* from = heads.data() + (t * inputs.n_heads + h) * kHeadDim + pair;
@@ -61,19 +63,19 @@ inline std::vector<float> turned(const AttentionCase& inputs, const std::vector<
 // Plain attention and a cap, float32, one thread.
 class PublishedCap {
  public:
-  PublishedCap(AttentionCase& inputs, int64_t window)
-      : inputs_(inputs),
+  PublishedCap(AttentionCase inputs, int64_t window)
+      : inputs_(std::move(inputs)),
         window_(window),
-        scores_(static_cast<size_t>(kPublishedBlock * inputs.n_tokens)),
+        scores_(static_cast<size_t>(kPublishedBlock * inputs_.n_tokens)),
         far_scores_(scores_.size()) {
-    std::vector<int64_t> own(static_cast<size_t>(inputs.n_tokens));
-    for (size_t t = 0; t < own.size(); ++t) own[t] = static_cast<int64_t>(t);
-    const std::vector<int64_t> zero(own.size(), 0), capped(own.size(), window);
-    query_ = turned(inputs, inputs.queries, own);
-    key_ = turned(inputs, inputs.keys, own);
-    far_query_ = turned(inputs, inputs.queries, capped);
-    far_key_ = turned(inputs, inputs.keys, zero);
-    value_ = turned(inputs, inputs.values, zero);
+    const auto own = [](int64_t token) { return token; };
+    const auto zero = [](int64_t) { return 0; };
+    const auto capped = [=](int64_t) { return window; };
+    query_ = turned(inputs_, inputs_.queries, own);
+    key_ = turned(inputs_, inputs_.keys, own);
+    far_query_ = turned(inputs_, inputs_.queries, capped);
+    far_key_ = turned(inputs_, inputs_.keys, zero);
+    value_ = turned(inputs_, inputs_.values, zero);
   }
 
   void plain() { attend_all(false); }
@@ -110,7 +112,7 @@ class PublishedCap {
                0, to, keys);
   }
 
-  AttentionCase& inputs_;
+  AttentionCase inputs_;
   int64_t window_;
   std::vector<float> query_, key_, far_query_, far_key_, value_;  // (n_heads, n_tokens, kHeadDim)
   std::vector<float> scores_, far_scores_;                        // (kPublishedBlock, keys)

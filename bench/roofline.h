@@ -33,6 +33,46 @@ inline std::pair<size_t, size_t> share(size_t size, int t, int threads) {
 
 enum class Move { kCopy, kScale };
 
+// Copies `from` to `to`, or scales `to`, `repeats` times, each thread its share.
+//   from  (size); not looked at where `to` is scaled
+inline void move_floats(Move move, const float* from, float* to, size_t size, int threads,
+                        size_t repeats = 1) {
+  const auto move_share = [&](size_t first, size_t last) {
+    for (size_t k = 0; k < repeats; ++k) {
+      if (move == Move::kScale) {
+        scale(to + first, last - first, 1.0000001F);
+      } else {
+        std::memcpy(to + first, from + first, (last - first) * sizeof(float));
+      }
+      asm volatile("" : : "r"(to) : "memory");
+    }
+  };
+  if (threads == 1) return move_share(0, size);
+#pragma omp parallel num_threads(threads)
+  {
+    const auto [first, last] = share(size, omp_get_thread_num(), threads);
+    move_share(first, last);
+  }
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) inline uint64_t sum(
+    const uint64_t* words, size_t size) {
+  uint64_t total = 0;
+  for (size_t k = 0; k < size; ++k) total += words[k];
+  return total;
+}
+
+// Reads all of it once: the sum, so that no read is left out.
+inline uint64_t read_once(const uint64_t* words, size_t size, int threads) {
+  uint64_t total = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : total)
+  {
+    const auto [first, last] = share(size, omp_get_thread_num(), threads);
+    total += sum(words + first, last - first);
+  }
+  return total;
+}
+
 // Bytes a second, read and written ones counted both, of memcpy from one buffer to another or of
 // scaling one in place; `bytes` of them in one buffer, shared between the threads. Median of 9, by
 // the clock.
@@ -44,18 +84,7 @@ inline double measure_move(Move move, size_t bytes, int threads) {
   std::array<double, 9> rates{};
   for (double& rate : rates) {
     const auto start = std::chrono::steady_clock::now();
-#pragma omp parallel num_threads(threads)
-    {
-      const auto [first, last] = share(size, omp_get_thread_num(), threads);
-      for (size_t k = 0; k < repeats; ++k) {
-        if (move == Move::kScale) {
-          scale(to.data() + first, last - first, 1.0000001F);
-        } else {
-          std::memcpy(to.data() + first, from.data() + first, (last - first) * sizeof(float));
-        }
-        asm volatile("" : : "r"(to.data()) : "memory");
-      }
-    }
+    move_floats(move, from.data(), to.data(), size, threads, repeats);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     rate = 2.0 * static_cast<double>(size * sizeof(float) * repeats) / seconds.count();
   }

@@ -14,6 +14,7 @@ import time
 import bench_peers
 
 ROTATED_HEADS = 32
+REST = 0.05  # seconds before a measurement: threads of whoever was measured before spin for a while
 
 
 class Measure:
@@ -66,6 +67,7 @@ class Bench:
         for _ in range(self.turns):
             for who, what in asked.items():
                 if what is not None:
+                    time.sleep(REST)
                     seconds, size = timed(what)
                     times[who].append(seconds)
                     sizes[who] = size

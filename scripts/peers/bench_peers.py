@@ -131,6 +131,8 @@ def onnx_rotary(layout, dim, tokens, threads=1):
     onnx.checker.check_model(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    # Its threads would spin between calls, on the cores of whoever is measured next.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     angles = np.arange(tokens)[:, None] * BASE ** (-2.0 * np.arange(half) / dim)
     feed = {"x": np.random.default_rng(3).standard_normal((1, HEADS, tokens, dim), dtype=np.float32),
