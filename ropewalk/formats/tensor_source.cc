@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
 #include "ropewalk/base/error.h"
@@ -15,6 +16,20 @@ constexpr auto kNameOf = [](const TensorInfo& info) -> const std::string& { retu
 
 std::string place_of(const TensorSource& source, std::string_view tensor) {
   return source.name() + ": tensor " + printable(tensor);
+}
+
+// A scale that is no number would make numbers of no row that is computed with it.
+void refuse_bad_scale(const TensorSource& source, const TensorInfo& info, uint64_t first_row,
+                      std::span<const std::byte> rows) {
+  const std::optional<BadScale> bad = find_bad_scale(info.type, rows);
+  if (!bad) return;
+  const uint64_t blocks_per_row = row_length(info) / block_elements(info.type);
+  throw Error(place_of(source, info.name), "must have finite scales in its blocks",
+              std::to_string(bad->value) + " in block " +
+                  std::to_string(bad->block % blocks_per_row) + " of row " +
+                  std::to_string(first_row + bad->block / blocks_per_row),
+              "the file is damaged: fetch or convert it anew")
+      .of(FaultKind::kOutOfRange);
 }
 
 }  // namespace
@@ -70,7 +85,9 @@ void TensorSource::read_rows(const TensorInfo& info, uint64_t first, uint64_t co
         .of(FaultKind::kBadType);
   }
   const uint64_t row_bytes = row_length(info) / block_elements(info.type) * block_bytes(info.type);
-  dequantize(info.type, tensor_bytes(info).subspan(first * row_bytes, count * row_bytes), out);
+  const auto rows = tensor_bytes(info).subspan(first * row_bytes, count * row_bytes);
+  refuse_bad_scale(*this, info, first, rows);
+  dequantize(info.type, rows, out);
 }
 
 const TensorInfo& expect_tensor(const TensorSource& source, std::string_view name,

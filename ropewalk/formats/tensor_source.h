@@ -66,7 +66,8 @@ class TensorSource {
   // Decodes the whole tensor.
   //   info  one of tensors()
   //   out   (element_count(info))
-  // Throws Error naming tensor and type when the type is not decodable.
+  // Throws Error naming tensor and type when the type is not decodable, and naming tensor and block
+  // when a block's scale is infinite or no number. Plain floats are given as they are.
   void read_f32(const TensorInfo& info, std::span<float> out) const;
 
   // Decodes rows [first, first + count): lets big matrices be converted block by block, in

@@ -37,6 +37,23 @@ TEST(TensorSource, ReadsAnyRunOfRows) {
   }
 }
 
+TEST(TensorSource, NamesTheBlockWhoseScaleIsNoNumber) {
+  std::string stored = read_file(fixture("types.gguf"));
+  const GgufFile sound = GgufFile::parse(as_bytes(stored), "m");
+  const TensorInfo* const info = sound.find_tensor("q5_1");
+  ASSERT_NE(info, nullptr);
+  // Row 2, block 1: the minimum becomes NaN.
+  const uint64_t block = 2 * (row_length(*info) / block_elements(info->type)) + 1;
+  const uint16_t nan = 0x7e00;
+  std::memcpy(stored.data() + info->offset + block * block_bytes(info->type) + 2, &nan, 2);
+  const GgufFile file = GgufFile::parse(as_bytes(stored), "m");
+  std::vector<float> rows(2 * row_length(*info));
+  EXPECT_NO_THROW(file.read_rows(*info, 0, 2, rows));
+  EXPECT_THAT(message_of([&] { file.read_rows(*info, 1, 2, rows); }),
+              AllOf(HasSubstr("m: tensor q5_1: must have finite scales"),
+                    HasSubstr("nan in block 1 of row 2")));
+}
+
 TEST(TensorSource, GettersStateBothShapes) {
   const GgufFile file = GgufFile::open(fixture("tiny_llama.gguf"));
   EXPECT_EQ(read_matrix(file, "blk.0.attn_k.weight", 16, 32).size(), 16u * 32);

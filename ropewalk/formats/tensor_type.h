@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 namespace ropewalk {
 
-// Every type that GGUF or safetensors name. The first nine are decoded; the rest can be listed and
-// copied, and is refused by name when its values are asked for.
+// Every type that GGUF or safetensors name. is_decodable() says which have their values read; the
+// rest can be listed and copied, and is refused by name when its values are asked for.
 enum class TensorType : uint8_t {
   kF32,
   kF16,
@@ -21,7 +22,6 @@ enum class TensorType : uint8_t {
   kQ5_0,
   kQ5_1,
   kQ6_K,
-  // Listed only.
   kF64,
   kI8,
   kI16,
@@ -76,11 +76,23 @@ TensorType type_from_ggml(uint32_t id);
 // The type with this name in a safetensors header ("F32", "BF16", "I64"); kUnknown for others.
 TensorType type_from_safetensors(std::string_view dtype);
 
-// Decodes a run of whole blocks: bit for bit what ggml's reference decoders give.
+// Decodes a run of whole blocks: bit for bit what ggml's reference decoders give. F64 is rounded to
+// nearest, past the range to infinity.
 //   source  exactly out.size() / block_elements(type) * block_bytes(type) bytes, any alignment
 //   out     a multiple of block_elements(type) floats
 // Throws Error naming the type when it is not decodable. Sizes are the caller's contract.
 void dequantize(TensorType type, std::span<const std::byte> source, std::span<float> out);
+
+// A block whose scale or minimum is infinite or no number, so that its values are not either.
+struct BadScale {
+  size_t block = 0;  // counted from the start of the run
+  float value = 0;   // NaN or infinity
+};
+
+// The first one in a run of whole blocks; nothing for types without scales. 255 is the one E8M0
+// scale of MXFP4 that is no number.
+//   source  a multiple of block_bytes(type) bytes, any alignment
+std::optional<BadScale> find_bad_scale(TensorType type, std::span<const std::byte> source);
 
 }  // namespace ropewalk
 
