@@ -7,12 +7,15 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numbers>
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/decode_block.h"
 #include "ropewalk/kernels/elements-inl.h"
+#include "ropewalk/kernels/exp2-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
@@ -32,79 +35,142 @@ class BlockDecode {
  public:
   explicit BlockDecode(const DecodeBlock<Element>& block)
       : block_(block),
-        rotations_(*block.rotations),
-        kv_(*block.kv),
+        rotations_(*block.step->rotations),
+        kv_(*block.step->kv),
         scratch_(*block.scratch),
+        group_(block.n_heads / kv_.n_kv_heads()),
         head_dim_(kv_.head_dim()),
-        rest_(head_dim_ - rotations_.layout().rotary_dim),
-        last_key_(std::min(block.first_key + kDecodeBlock, rotations_.row() + 1)) {}
+        rest_(head_dim_ - rotations_.layout().rotary_dim) {}
 
+  // Queries go row by row, head by head; those of different rows share a reading of the keys where
+  // the rows share how these turn.
   void run() {
-    const int64_t group = block_.n_heads / kv_.n_kv_heads();
-    const int64_t begin = block_.kv_head * group;
-    for (int64_t head = begin; head < begin + group; head += kQueries) {
-      switch (std::min<int64_t>(kQueries, begin + group - head)) {
+    const int64_t n_queries = rotations_.n_rows() * group_;
+    for (int64_t query = 0; query < n_queries;) {
+      const int64_t end = rotations_.rows_share_keys() ? n_queries : (query / group_ + 1) * group_;
+      const int64_t together = std::min<int64_t>(kQueries, end - query);
+      switch (together) {
         case 1:
-          attend<1>(head);
+          attend<1>(query);
           break;
         case 2:
-          attend<2>(head);
+          attend<2>(query);
           break;
         case 3:
-          attend<3>(head);
+          attend<3>(query);
           break;
         default:
-          attend<4>(head);
+          attend<4>(query);
           break;
       }
+      query += together;
     }
   }
 
  private:
   static constexpr float kUnseen = -std::numeric_limits<float>::infinity();
 
+  // What one query asks: of row `row`, and its place in queries and results.
+  struct Query {
+    int64_t row;
+    int64_t at;
+    const float* head;
+  };
+
+  Query query_of(int64_t query) const {
+    const int64_t row = query / group_;
+    const int64_t at = row * block_.n_heads + block_.kv_head * group_ + query % group_;
+    return {row, at, block_.step->queries + at * head_dim_};
+  }
+
   template <int Q>
-  void attend(int64_t head) {
+  void attend(int64_t query) {
     scratch_.scores.reserve(static_cast<size_t>(kQueries * kDecodeBlock));
     scratch_.cut.reserve(static_cast<size_t>(kQueries * kTile));
     scratch_.query.reserve(static_cast<size_t>(kQueries * head_dim_));
     scratch_.turned.reserve(static_cast<size_t>(kQueries * head_dim_));
+    scratch_.bias.reserve(static_cast<size_t>(kDecodeBlock));
+    for (int q = 0; q < Q; ++q) {
+      queries_[q] = query_of(query + q);
+      block_.largest[queries_[q].at] = kUnseen;
+    }
+    last_key_ =
+        std::min(block_.first_key + kDecodeBlock, rotations_.row() + queries_[Q - 1].row + 1);
+    if (!sees_any(queries_[0].row, queries_[Q - 1].row)) return;
     std::fill_n(scratch_.scores.data(), Q * kDecodeBlock, kUnseen);
     scratch_.seen.fill(false);
-    for (const DecodeBranch& branch : rotations_.branches()) score_branch<Q>(branch, head);
-    for (int q = 0; q < Q; ++q) weigh(q, head + q);
-    add_values<Q>(head);
+    for (size_t b = 0; b < rotations_.branches(queries_[0].row).size(); ++b) score_branch<Q>(b);
+    for (int q = 0; q < Q; ++q) weigh(q);
+    add_values<Q>();
+  }
+
+  const DecodeBranch& branch_of(int64_t row, size_t b) const { return rotations_.branches(row)[b]; }
+
+  // The keys of this block for which branch b holds.
+  KeyInterval keys_of(int64_t row, size_t b) const {
+    const KeyInterval& keys = branch_of(row, b).keys;
+    return {std::max({keys.first, block_.first_key, block_.step->first_key}),
+            std::min(keys.last, block_.first_key + kDecodeBlock)};
+  }
+
+  bool sees_any(int64_t first_row, int64_t last_row) const {
+    for (int64_t row = first_row; row <= last_row; ++row) {
+      for (size_t b = 0; b < rotations_.branches(row).size(); ++b) {
+        if (!keys_of(row, b).empty()) return true;
+      }
+    }
+    return false;
   }
 
   template <int Q>
-  void score_branch(const DecodeBranch& branch, int64_t head) {
-    const int64_t first = std::max(branch.keys.first, block_.first_key);
-    const int64_t last = std::min(branch.keys.last, last_key_);
-    if (first >= last) return;
-    for (int q = 0; q < Q; ++q) turn_query(branch, head + q, scratch_.query.data() + q * head_dim_);
-    for (int64_t tile = first / kTile; tile * kTile < last; ++tile) {
-      turn_to_tile<Q>(branch, tile);
-      const int64_t j0 = tile * kTile;
-      const int64_t place = j0 - block_.first_key;
+  void score_branch(size_t b) {
+    std::array<KeyInterval, Q> keys;
+    KeyInterval all;
+    const DecodeBranch* any = nullptr;  // turns keys as all of them do
+    for (int q = 0; q < Q; ++q) {
+      keys[q] = keys_of(queries_[q].row, b);
+      if (keys[q].empty()) continue;
+      all.first = any == nullptr ? keys[q].first : std::min(all.first, keys[q].first);
+      all.last = std::max(all.last, keys[q].last);
+      any = &branch_of(queries_[q].row, b);
+    }
+    if (any == nullptr) return;
+    for (int q = 0; q < Q; ++q) turn_query(q, b, *any);
+    for (int64_t tile = all.first / kTile; tile * kTile < all.last; ++tile) {
+      turn_to_tile(*any, tile, Q);
+      const int64_t place = tile * kTile - block_.first_key;
       scratch_.seen[place / kTile] = true;
-      if (first <= j0 && j0 + kTile <= last) {
-        score_tile<Q>(branch, tile, scratch_.scores.data() + place, kDecodeBlock);
+      const bool whole = std::ranges::all_of(keys, [&](const KeyInterval& own) {
+        return own.first <= tile * kTile && (tile + 1) * kTile <= own.last;
+      });
+      if (whole) {
+        score_tile<Q>(*any, tile, scratch_.scores.data() + place, kDecodeBlock);
         continue;
       }
-      score_tile<Q>(branch, tile, scratch_.cut.data(), kTile);
-      const int64_t from = std::max(first - j0, int64_t{0});
-      const int64_t to = std::min(last - j0, kTile);
-      for (int q = 0; q < Q; ++q) {
-        const float* cut = scratch_.cut.data() + q * kTile;
-        std::copy(cut + from, cut + to, scratch_.scores.data() + q * kDecodeBlock + place + from);
-      }
+      score_tile<Q>(*any, tile, scratch_.cut.data(), kTile);
+      for (int q = 0; q < Q; ++q) copy_cut(q, keys[q], tile);
     }
   }
 
-  // Pairs side by side, then what passes through.
-  void turn_query(const DecodeBranch& branch, int64_t head, float* to) const {
+  void copy_cut(int q, const KeyInterval& keys, int64_t tile) {
+    const int64_t from = std::max(keys.first - tile * kTile, int64_t{0});
+    const int64_t to = std::min(keys.last - tile * kTile, kTile);
+    if (from >= to) return;
+    const float* cut = scratch_.cut.data() + q * kTile;
+    std::copy(cut + from, cut + to,
+              scratch_.scores.data() + q * kDecodeBlock + tile * kTile - block_.first_key + from);
+  }
+
+  // Pairs side by side, then what passes through; zeros where branch b has no keys for the row.
+  void turn_query(int q, size_t b, const DecodeBranch& any) {
     const PairLayout& layout = rotations_.layout();
-    const float* from = block_.queries + head * head_dim_;
+    const DecodeBranch& branch = branch_of(queries_[q].row, b);
+    const float* from = queries_[q].head;
+    float* to = scratch_.query.data() + q * head_dim_;
+    if (branch.heard.size() != any.heard.size()) {
+      std::fill_n(to, head_dim_, 0.0F);
+      return;
+    }
     for (const DecodePair& heard : branch.heard) {
       const float x = from[layout.first(heard.pair)];
       const float y = from[layout.second(heard.pair)];
@@ -114,10 +180,9 @@ class BlockDecode {
     std::copy(from + layout.rotary_dim, from + head_dim_, to);
   }
 
-  template <int Q>
-  void turn_to_tile(const DecodeBranch& branch, int64_t tile) {
+  void turn_to_tile(const DecodeBranch& branch, int64_t tile, int n_queries) {
     const auto width = 2 * static_cast<int64_t>(branch.heard.size());
-    for (int q = 0; q < Q; ++q) {
+    for (int q = 0; q < n_queries; ++q) {
       const float* from = scratch_.query.data() + q * head_dim_;
       float* to = scratch_.turned.data() + q * head_dim_;
       for (const DecodePair& heard : branch.heard) {
@@ -189,49 +254,97 @@ class BlockDecode {
     }
   }
 
-  // Scores to weights: exp(scaled score less the block's largest).
-  void weigh(int q, int64_t head) {
+  // A query's place in a bias: the keys' distances fall as the keys rise.
+  const float* bias_of(int q) {
+    const int64_t n_distances = std::ssize(block_.distance_bias) / block_.n_heads;
+    const float* from = block_.distance_bias.data() + queries_[q].at % block_.n_heads * n_distances;
+    float* const to = scratch_.bias.data();
+    const int64_t farthest = rotations_.row() + queries_[q].row - block_.first_key;
+    for (int64_t k = 0; k < kDecodeBlock; ++k)
+      to[k] = from[std::clamp<int64_t>(farthest - k, 0, n_distances - 1)];
+    return to;
+  }
+
+  // Scale, cap, then bias, as powers of two; what is hidden stays so, and what is no number too.
+  void adjust(int q, float* row) {
+    const DecodeTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    const float row_scale = block_.step->row_scale[static_cast<size_t>(queries_[q].row)];
+    const float* const bias = block_.distance_bias.empty() ? nullptr : bias_of(q);
+    const bool caps = block_.softcap != 0;
+    constexpr float kLog2e = std::numbers::log2e_v<float>;
+    const DecodeVec scale = hn::Set(tag, caps ? row_scale / block_.softcap : row_scale * kLog2e);
+    const DecodeVec cap = hn::Set(tag, block_.softcap * kLog2e);
+    const DecodeVec bias_scale = hn::Set(tag, kLog2e);
+    const DecodeVec hidden = hn::Set(tag, kUnseen);
+    for (int64_t k = 0; k < kDecodeBlock; k += lanes) {
+      const DecodeVec score = hn::Load(tag, row + k);
+      DecodeVec logit = hn::Mul(score, scale);
+      if (caps) {
+        const DecodeVec capped = hn::Mul(cap, hn::Tanh(tag, logit));
+        logit = hn::IfThenElse(hn::IsNaN(score), score, capped);
+      }
+      if (bias != nullptr) logit = hn::MulAdd(hn::Load(tag, bias + k), bias_scale, logit);
+      hn::Store(hn::IfThenElse(hn::Eq(score, hidden), hidden, logit), tag, row + k);
+    }
+  }
+
+  // Scores to weights: 2 to the power of the logit less the block's largest.
+  void weigh(int q) {
     const DecodeTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     float* row = scratch_.scores.data() + q * kDecodeBlock;
-    const DecodeVec scale = hn::Set(tag, block_.scale);
+    const int64_t at = queries_[q].at;
+    // Scores without cap or bias are scaled when their largest is known: what is rounded then is a
+    // difference alone.
+    const bool adjusts = block_.softcap != 0 || !block_.distance_bias.empty();
+    if (adjusts) adjust(q, row);
+    const float scale = adjusts ? 1.0F
+                                : block_.step->row_scale[static_cast<size_t>(queries_[q].row)] *
+                                      std::numbers::log2e_v<float>;
     DecodeVec peak = hn::Set(tag, kUnseen);
+    auto bad = hn::IsNaN(peak);
     for (int64_t k = 0; k < kDecodeBlock; k += lanes) {
-      const DecodeVec scaled = hn::Mul(hn::Load(tag, row + k), scale);
-      hn::Store(scaled, tag, row + k);
-      peak = hn::Max(peak, scaled);
+      const DecodeVec score = hn::Load(tag, row + k);
+      peak = hn::Max(peak, score);
+      bad = hn::Or(bad, hn::IsNaN(score));
     }
+    if (!hn::AllFalse(tag, bad)) return fill_row(q, std::numeric_limits<float>::quiet_NaN());
     const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
-    block_.largest[head] = largest;
-    block_.totals[head] = 0;
-    if (largest == kUnseen) {
-      std::fill_n(row, kDecodeBlock, 0.0F);
-      return;
-    }
+    if (largest == kUnseen) return fill_row(q, 0);
+    const DecodeVec shift = hn::Set(tag, largest);
+    const DecodeVec scales = hn::Set(tag, scale);
     DecodeVec total = hn::Zero(tag);
     for (int64_t k = 0; k < kDecodeBlock; k += lanes) {
-      // Exp keeps to finite arguments; what is out of sight, or too small to count, is 0.
-      const DecodeVec x =
-          hn::Max(hn::Sub(hn::Load(tag, row + k), hn::Set(tag, largest)), hn::Set(tag, -100.0F));
-      const DecodeVec weight = hn::IfThenElseZero(hn::Gt(x, hn::Set(tag, -87.0F)), hn::Exp(tag, x));
+      const DecodeVec weight =
+          exp2_of_weight(tag, hn::Mul(hn::Sub(hn::Load(tag, row + k), shift), scales));
       hn::Store(weight, tag, row + k);
       total = hn::Add(total, weight);
     }
-    block_.totals[head] = hn::GetLane(hn::SumOfLanes(tag, total));
+    block_.largest[at] = largest * scale;
+    block_.totals[at] = hn::GetLane(hn::SumOfLanes(tag, total));
+  }
+
+  // Of a query that sees nothing here, or something that is no number.
+  void fill_row(int q, float weight) {
+    std::fill_n(scratch_.scores.data() + q * kDecodeBlock, kDecodeBlock, weight);
+    if (weight == 0) return;
+    block_.largest[queries_[q].at] = weight;
+    block_.totals[queries_[q].at] = weight;
   }
 
   template <int Q>
-  void add_values(int64_t head) const {
+  void add_values() const {
     constexpr int kVectors = Q == 1 ? 2 * kKeyVectors : kKeyVectors;
     const auto lanes = static_cast<int64_t>(hn::Lanes(DecodeTag()));
     int64_t x = 0;
     for (; x + kVectors * lanes <= kv_.value_stride(); x += kVectors * lanes)
-      add_columns<Q, kVectors>(head, x);
-    for (; x < kv_.value_stride(); x += lanes) add_columns<Q, 1>(head, x);
+      add_columns<Q, kVectors>(x);
+    for (; x < kv_.value_stride(); x += lanes) add_columns<Q, 1>(x);
   }
 
   template <int Q, int V>
-  HWY_INLINE void add_columns(int64_t head, int64_t x) const {
+  HWY_INLINE void add_columns(int64_t x) const {
     const DecodeTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const int64_t width = kv_.value_stride();
@@ -253,7 +366,7 @@ class BlockDecode {
     }
     for (int q = 0; q < Q; ++q) {
       for (int v = 0; v < V; ++v)
-        hn::Store(sum[q][v], tag, block_.sums + (head + q) * width + x + v * lanes);
+        hn::Store(sum[q][v], tag, block_.sums + queries_[q].at * width + x + v * lanes);
     }
   }
 
@@ -261,9 +374,12 @@ class BlockDecode {
   const DecodeRotations& rotations_;
   const KvTiles<Element>& kv_;
   DecodeScratch& scratch_;
+  const int64_t group_;
   const int64_t head_dim_;
   const int64_t rest_;
-  const int64_t last_key_;  // one past the block's last
+  // Of the queries at hand:
+  std::array<Query, kQueries> queries_{};
+  int64_t last_key_ = 0;  // one past the block's last
 };
 
 void decode_block_f32(const DecodeBlock<float>& block) { BlockDecode<float>(block).run(); }

@@ -6,7 +6,10 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <string>
 
+#include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/kernels/decode_block.h"
 
@@ -45,55 +48,74 @@ void decode_block(const DecodeBlock<Bf16>& block) {
   HWY_DYNAMIC_DISPATCH(decode_block_bf16)(block);
 }
 
-// One head: blocks in the order of keys.
-//   returns the log-sum-exp
-float merge(int64_t head, int64_t n_heads, int64_t n_blocks, int64_t width, int64_t head_dim,
+// One head of one row: blocks in the order of keys.
+//   at       of the row and head in each block
+//   returns  the log-sum-exp
+float merge(int64_t at, int64_t per_block, int64_t n_blocks, int64_t width, int64_t head_dim,
             const DecodeWorkspace& workspace, float* out) {
-  float largest = -std::numeric_limits<float>::infinity();
+  constexpr float kUnseen = -std::numeric_limits<float>::infinity();
+  float largest = kUnseen;
   for (int64_t b = 0; b < n_blocks; ++b)
-    largest = std::max(largest, workspace.largest[b * n_heads + head]);
+    largest = std::max(largest, workspace.largest[b * per_block + at]);
   std::fill_n(out, head_dim, 0.0F);
   double total = 0;
   for (int64_t b = 0; b < n_blocks; ++b) {
-    const int64_t at = b * n_heads + head;
-    const float share = std::exp(workspace.largest[at] - largest);
+    const int64_t of_block = b * per_block + at;
+    if (workspace.largest[of_block] == kUnseen) continue;
+    const float share = std::exp2(workspace.largest[of_block] - largest);
     if (share == 0) continue;
-    total += static_cast<double>(workspace.totals[at]) * static_cast<double>(share);
-    const float* sums = workspace.sums.data() + at * width;
+    total += static_cast<double>(workspace.totals[of_block]) * static_cast<double>(share);
+    const float* sums = workspace.sums.data() + of_block * width;
     for (int64_t x = 0; x < head_dim; ++x) out[x] += share * sums[x];
   }
+  if (total == 0) return kUnseen;
   const auto inverse = static_cast<float>(1 / total);
   for (int64_t x = 0; x < head_dim; ++x) out[x] *= inverse;
-  return largest + static_cast<float>(std::log(total));
+  return static_cast<float>((static_cast<double>(largest) + std::log2(total)) *
+                            std::numbers::ln2_v<double>);
+}
+
+void validate_bias(std::span<const float> bias, int64_t n_heads) {
+  if (std::ssize(bias) % n_heads != 0)
+    throw Error("distance_bias",
+                "must hold as many numbers for each of " + std::to_string(n_heads) + " heads",
+                std::to_string(bias.size()));
 }
 
 }  // namespace
 
 template <typename Element>
-void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
-            const float* queries, float scale, float* out, DecodeWorkspace& workspace,
-            std::span<float> log_sum_exp) {
-  assert(0 <= rotations.row() && rotations.row() < kv.capacity());
+void decode(const DecodeStep<Element>& step, int64_t n_heads, const AttentionOptions& options,
+            DecodeWorkspace& workspace) {
+  const DecodeRotations& rotations = *step.rotations;
+  const KvTiles<Element>& kv = *step.kv;
+  const int64_t n_rows = rotations.n_rows();
+  const int64_t n_keys = rotations.row() + n_rows;
+  assert(0 <= rotations.row() && n_keys <= kv.capacity());
   assert(n_heads % kv.n_kv_heads() == 0);
-  const int64_t n_keys = rotations.row() + 1;
-  const int64_t n_blocks = (n_keys + kDecodeBlock - 1) / kDecodeBlock;
+  assert(std::ssize(step.row_scale) == n_rows);
+  assert(step.first_key >= 0);
+  validate_bias(options.distance_bias, n_heads);
+  // Blocks are counted from key 0, so that padding moves no bits.
+  const int64_t first_block = std::min(step.first_key, n_keys) / kDecodeBlock;
+  const int64_t n_blocks = (n_keys + kDecodeBlock - 1) / kDecodeBlock - first_block;
+  const int64_t per_block = n_rows * n_heads;
   const int64_t width = kv.value_stride();
-  workspace.sums.reserve(static_cast<size_t>(n_blocks * n_heads * width));
-  workspace.largest.reserve(static_cast<size_t>(n_blocks * n_heads));
-  workspace.totals.reserve(static_cast<size_t>(n_blocks * n_heads));
+  workspace.sums.reserve(static_cast<size_t>(n_blocks * per_block * width));
+  workspace.largest.reserve(static_cast<size_t>(n_blocks * per_block));
+  workspace.totals.reserve(static_cast<size_t>(n_blocks * per_block));
   const auto decode_item = [&](int64_t item, DecodeScratch* scratch) {
     const int64_t b = item % n_blocks;
     decode_block(DecodeBlock<Element>{
-        .rotations = &rotations,
-        .kv = &kv,
+        .step = &step,
         .n_heads = n_heads,
-        .queries = queries,
-        .scale = scale,
+        .softcap = options.softcap,
+        .distance_bias = options.distance_bias,
         .kv_head = item / n_blocks,
-        .first_key = b * kDecodeBlock,
-        .sums = workspace.sums.data() + b * n_heads * width,
-        .largest = workspace.largest.data() + b * n_heads,
-        .totals = workspace.totals.data() + b * n_heads,
+        .first_key = (first_block + b) * kDecodeBlock,
+        .sums = workspace.sums.data() + b * per_block * width,
+        .largest = workspace.largest.data() + b * per_block,
+        .totals = workspace.totals.data() + b * per_block,
         .scratch = scratch,
     });
   };
@@ -106,13 +128,29 @@ void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_
     parallel_for(
         n_items, [] { return &thread_scratch(); }, decode_item);
   }
-  for (int64_t head = 0; head < n_heads; ++head) {
-    const float sum =
-        merge(head, n_heads, n_blocks, width, kv.head_dim(), workspace, out + head * kv.head_dim());
-    if (!log_sum_exp.empty()) log_sum_exp[head] = sum;
+  for (int64_t at = 0; at < per_block; ++at) {
+    const float sum = merge(at, per_block, n_blocks, width, kv.head_dim(), workspace,
+                            step.out + at * kv.head_dim());
+    if (!step.log_sum_exp.empty()) step.log_sum_exp[static_cast<size_t>(at)] = sum;
   }
 }
 
+template <typename Element>
+void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
+            const float* queries, float scale, float* out, DecodeWorkspace& workspace,
+            std::span<float> log_sum_exp) {
+  assert(rotations.n_rows() == 1);
+  const DecodeStep<Element> step{.rotations = &rotations,
+                                 .kv = &kv,
+                                 .queries = queries,
+                                 .row_scale = {&scale, 1},
+                                 .out = out,
+                                 .log_sum_exp = log_sum_exp};
+  decode<Element>(step, n_heads, {}, workspace);
+}
+
+template void decode(const DecodeStep<float>&, int64_t, const AttentionOptions&, DecodeWorkspace&);
+template void decode(const DecodeStep<Bf16>&, int64_t, const AttentionOptions&, DecodeWorkspace&);
 template void decode(const DecodeRotations&, const KvTiles<float>&, int64_t, const float*, float,
                      float*, DecodeWorkspace&, std::span<float>);
 template void decode(const DecodeRotations&, const KvTiles<Bf16>&, int64_t, const float*, float,

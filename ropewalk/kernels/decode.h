@@ -1,9 +1,13 @@
-// Decoding: the attention of one new token against a long cache of unrotated keys, under any Rotary.
+// Decoding: the attention of one or a few new tokens against a long cache of unrotated keys, under
+// any Rotary.
 //
 // Goal: the time it takes to read the cache, whatever the distance map; the same bits whatever the
 // thread count: keys are taken in fixed blocks, whose results are merged in the order of keys.
 // Non-goal: many rows at once, which attend() does better. Source of the split: Dao et al. 2023,
 // "Flash-Decoding for long-context inference".
+//
+// The cache is attend()'s: KvTiles hold keys unrotated, so a prompt is stored and prefilled, then each
+// token stored and decoded, in the same tiles, and a scheme may change between the two.
 #ifndef ROPEWALK_KERNELS_DECODE_H_
 #define ROPEWALK_KERNELS_DECODE_H_
 
@@ -20,18 +24,41 @@ inline constexpr int64_t kDecodeBlock = 16 * kTile;  // keys of one work item
 
 // Memory of a decoding sequence, grown once and reused.
 struct DecodeWorkspace {
-  AlignedBuffer<float> sums;     // (n_blocks, n_heads, value_stride)
-  AlignedBuffer<float> largest;  // (n_blocks, n_heads)
-  AlignedBuffer<float> totals;   // (n_blocks, n_heads)
+  AlignedBuffer<float> sums;     // (n_blocks, n_rows, n_heads, value_stride)
+  AlignedBuffer<float> largest;  // (n_blocks, n_rows, n_heads)
+  AlignedBuffer<float> totals;   // (n_blocks, n_rows, n_heads)
 };
 
-// Attention of token rotations.row(), all keys up to it being stored already: row() < kv.capacity().
-//   queries  (n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
-//   scale    multiplies the logits: 1 / sqrt(head_dim), multiplier and temperature together; > 0
-//   out      (n_heads, head_dim)
-//   log_sum_exp  (n_heads) of the scaled logits, or empty
-// Within 2e-5 of the double reference for inputs of unit size, of what the cache holds. Throws
-// std::bad_alloc. Cap, bias and padding are attend()'s alone.
+// The newest tokens of a sequence: rows rotations.row() + r, 0 <= r < n_rows = rotations.n_rows().
+// All keys up to the last of them are stored already; a row sees those up to itself, so its result is
+// the one it has alone, to the bit.
+//   queries      (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
+//   row_scale    (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
+//                temperature together; > 0, finite
+//   out          (n_rows, n_heads, head_dim)
+//   first_key    keys before it are padding, seen by no row; a row before it comes out as zeros.
+//                Positions count from key 0 all the same. What is stored there must be finite.
+//   log_sum_exp  (n_rows, n_heads) of the logits seen, minus infinity where there are none; or empty
+template <typename Element>
+struct DecodeStep {
+  const DecodeRotations* rotations = nullptr;
+  const KvTiles<Element>* kv = nullptr;
+  const float* queries = nullptr;
+  std::span<const float> row_scale;
+  float* out = nullptr;
+  int64_t first_key = 0;
+  std::span<float> log_sum_exp;
+};
+
+// Within 2e-5 of the double reference for inputs of unit size, of what the cache holds. What is not a
+// number stays so in the rows that see it.
+// Throws Error where the bias has no whole number of distances for each head, std::bad_alloc.
+//   options  cap and bias as for attend(); products are summed in float32 whatever they say
+template <typename Element>
+void decode(const DecodeStep<Element>& step, int64_t n_heads, const AttentionOptions& options,
+            DecodeWorkspace& workspace);
+
+// One row without padding.
 template <typename Element>
 void decode(const DecodeRotations& rotations, const KvTiles<Element>& kv, int64_t n_heads,
             const float* queries, float scale, float* out, DecodeWorkspace& workspace,

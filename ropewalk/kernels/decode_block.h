@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/kernels/decode.h"
@@ -17,22 +17,24 @@ struct DecodeScratch {
   AlignedBuffer<float> turned;                    // the same, turned on to a tile's first key
   AlignedBuffer<float> scores;                    // (queries, kDecodeBlock)
   AlignedBuffer<float> cut;                       // (queries, kTile)
-  std::array<bool, kDecodeBlock / kTile> seen{};  // tiles with a key that the row sees
+  AlignedBuffer<float> bias;                      // (kDecodeBlock) of one query, natural units
+  std::array<bool, kDecodeBlock / kTile> seen{};  // tiles with a key that some query sees
 };
 
-// Keys [first_key, first_key + kDecodeBlock) for all query heads that share `kv_head`.
+// Keys [first_key, first_key + kDecodeBlock) for the rows' query heads that share `kv_head`.
 template <typename Element>
 struct DecodeBlock {
-  const DecodeRotations* rotations;
-  const KvTiles<Element>* kv;
+  const DecodeStep<Element>* step;
   int64_t n_heads;
-  const float* queries;
-  float scale;
+  float softcap;                         // 0: none
+  std::span<const float> distance_bias;  // (n_heads, n_distances), the last for what lies beyond
   int64_t kv_head;
   int64_t first_key;
-  float* sums;     // (n_heads, value_stride) of this block of keys
-  float* largest;  // (n_heads)
-  float* totals;   // (n_heads)
+  float* sums;  // (n_rows, n_heads, value_stride) of this block of keys
+  float*
+      largest;    // (n_rows, n_heads), as a power of two; minus infinity where nothing is seen, and
+                  // then sums and totals are left as they are
+  float* totals;  // (n_rows, n_heads)
   DecodeScratch* scratch;
 };
 

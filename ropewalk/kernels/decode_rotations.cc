@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "ropewalk/kernels/attention.h"
@@ -39,16 +39,22 @@ DecodeRotations::DecodeRotations(Rotary rotary, int64_t capacity, AngleMode mode
   if (planned_) plan_all_rows();
 }
 
-void DecodeRotations::stand_at(int64_t i) {
-  if (i == row_) return;
+void DecodeRotations::stand_at(int64_t i, int64_t n_rows) {
+  assert(0 <= i && 1 <= n_rows && i + n_rows <= capacity_);
+  if (i == row_ && n_rows == n_rows_) return;
   row_ = -1;  // until all is ready
-  if (planned_) {
-    stand_by_plan(i);
-  } else {
-    of_row_ = std::make_unique<Rotations>(rotary_, i + 1, i, 1, mode_);
-    stand_by_tables_of(*of_row_);
+  branches_.clear();
+  of_rows_.clear();
+  for (int64_t r = 0; r < n_rows; ++r) {
+    if (planned_) {
+      branches_.push_back(branches_by_plan(i + r));
+    } else {
+      of_rows_.push_back(tables_of_row(i + r));
+      branches_.push_back(branches_by_tables(of_rows_.back()));
+    }
   }
   row_ = i;
+  n_rows_ = n_rows;
 }
 
 // ---- one plan for all rows
@@ -119,16 +125,16 @@ RotationTable DecodeRotations::table_at(const std::vector<DoubleDouble>& positio
   return table;
 }
 
-void DecodeRotations::stand_by_plan(int64_t i) {
-  branches_.clear();
+std::vector<DecodeBranch> DecodeRotations::branches_by_plan(int64_t i) const {
+  std::vector<DecodeBranch> branches;
   const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan_.n_by_distance - 1 - i;
   for (const KeyInterval keys : {plan_.keys_by_distance(i), plan_.sinks_by_distance_of(i)}) {
-    if (!keys.empty()) branches_.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
+    if (!keys.empty()) branches.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
   }
   for (size_t b = 0; b < plan_.branches.size(); ++b) {
-    const KeyInterval keys = plan_.branches[b].keys(i);
-    if (keys.empty()) continue;
-    DecodeBranch branch{.keys = keys};
+    DecodeBranch& branch = branches.emplace_back();
+    branch.keys = plan_.branches[b].keys(i);
+    if (branch.keys.empty()) continue;
     for (const Heard& heard : heard_[b]) {
       const KeySide& side = *heard.side;
       DecodePair pair{.pair = heard.pair, .key_step = side.step};
@@ -143,8 +149,8 @@ void DecodeRotations::stand_by_plan(int64_t i) {
       }
       branch.heard.push_back(pair);
     }
-    branches_.push_back(std::move(branch));
   }
+  return branches;
 }
 
 void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, int64_t i,
@@ -187,20 +193,27 @@ DecodeBranch DecodeRotations::branch_by_distance(KeyInterval keys, const Rotatio
 
 // ---- tables made for one row
 
-void DecodeRotations::stand_by_tables_of(const Rotations& rotations) {
-  branches_.clear();
+DecodeRotations::RowTables DecodeRotations::tables_of_row(int64_t i) const {
+  RowTables made{.rotations = std::make_unique<Rotations>(rotary_, i + 1, i, 1, mode_)};
+  if (made.rotations->plan().by_distance) {
+    const RotationTable& table = made.rotations->by_distance();
+    made.by_distance = RotationTable(table.n_pairs, table.n_rows);
+    std::ranges::copy(std::span<const float>(table.cos), made.by_distance.cos.data());
+    std::ranges::copy(std::span<const float>(table.sin), made.by_distance.sin.data());
+    negate_sines(made.by_distance);
+  }
+  return made;
+}
+
+std::vector<DecodeBranch> DecodeRotations::branches_by_tables(const RowTables& tables) const {
+  std::vector<DecodeBranch> branches;
+  const Rotations& rotations = *tables.rotations;
   const RotationPlan& plan = rotations.plan();
   const int64_t i = rotations.first_row();
-  if (plan.by_distance) {
-    const RotationTable& table = rotations.by_distance();
-    by_distance_ = RotationTable(table.n_pairs, table.n_rows);
-    std::ranges::copy(std::span<const float>(table.cos), by_distance_.cos.data());
-    std::ranges::copy(std::span<const float>(table.sin), by_distance_.sin.data());
-    negate_sines(by_distance_);
-  }
   const int64_t row_of_token_0 = Rotations::kDistanceMargin + plan.n_by_distance - 1 - i;
   for (const KeyInterval keys : {plan.keys_by_distance(i), plan.sinks_by_distance_of(i)}) {
-    if (!keys.empty()) branches_.push_back(branch_by_distance(keys, by_distance_, row_of_token_0));
+    if (!keys.empty())
+      branches.push_back(branch_by_distance(keys, tables.by_distance, row_of_token_0));
   }
   for (size_t b = 0; b < plan.branches.size(); ++b) {
     DecodeBranch branch{.keys = plan.branches[b].keys(i)};
@@ -213,8 +226,9 @@ void DecodeRotations::stand_by_tables_of(const Rotations& rotations) {
                               .key_sin = heard.key_sin,
                               .key_step = kTile});
     }
-    branches_.push_back(std::move(branch));
+    branches.push_back(std::move(branch));
   }
+  return branches;
 }
 
 }  // namespace ropewalk

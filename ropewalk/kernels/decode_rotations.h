@@ -7,6 +7,7 @@
 #ifndef ROPEWALK_KERNELS_DECODE_ROTATIONS_H_
 #define ROPEWALK_KERNELS_DECODE_ROTATIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,7 +33,7 @@ struct DecodePair {
 
 struct DecodeBranch {
   KeyInterval keys;               // of the row
-  std::vector<DecodePair> heard;  // rising by pair
+  std::vector<DecodePair> heard;  // rising by pair; none where there are no keys
 };
 
 class DecodeRotations {
@@ -45,17 +46,25 @@ class DecodeRotations {
   DecodeRotations(const DecodeRotations&) = delete;
   DecodeRotations& operator=(const DecodeRotations&) = delete;
 
-  // Makes ready for the query of token i, the last of a sequence of i + 1 tokens. Costs one entry
-  // for each pair of each branch; all tables where the spectrum or the map depends on the length,
-  // or where the spectrum decays.
-  //   i  0 <= i < capacity
+  // Makes ready for the queries of tokens i, i + 1, ..., each the last of a sequence of its own: token
+  // t of one of t + 1 tokens, as if they came one after the other. Costs one entry for each row and
+  // pair of each branch; all tables where the spectrum or the map depends on the length, or where the
+  // spectrum decays.
+  //   i       0 <= i <= capacity - n_rows
+  //   n_rows  >= 1
   // Throws what Rotations throws of one row; then no row stands until the next call.
-  void stand_at(int64_t i);
+  void stand_at(int64_t i, int64_t n_rows = 1);
 
-  int64_t row() const { return row_; }
+  int64_t row() const { return row_; }  // the first
+  int64_t n_rows() const { return n_rows_; }
   const PairLayout& layout() const { return rotary_.layout; }
-  // Where keys of some branch fall on the same token, the last branch holds.
-  const std::vector<DecodeBranch>& branches() const { return branches_; }
+  // Of row row() + r. Where keys of some branch fall on the same token, the last branch holds.
+  const std::vector<DecodeBranch>& branches(int64_t r = 0) const {
+    return branches_[static_cast<size_t>(r)];
+  }
+  // Whether all rows have the same branches in the same order, some perhaps without keys, whose keys
+  // turn alike.
+  bool rows_share_keys() const { return planned_ && !plan_.by_distance; }
 
  private:
   // How keys turn under one map.
@@ -73,9 +82,16 @@ class DecodeRotations {
     const KeySide* side = nullptr;
   };
 
+  // Where the tables are made for one row.
+  struct RowTables {
+    std::unique_ptr<Rotations> rotations;
+    RotationTable by_distance;
+  };
+
   void plan_all_rows();
-  void stand_by_plan(int64_t i);
-  void stand_by_tables_of(const Rotations& rotations);
+  std::vector<DecodeBranch> branches_by_plan(int64_t i) const;
+  RowTables tables_of_row(int64_t i) const;
+  std::vector<DecodeBranch> branches_by_tables(const RowTables& tables) const;
   DecodeBranch branch_by_distance(KeyInterval keys, const RotationTable& table,
                                   int64_t first) const;
   void place_query(const PlanBranch& branch, const Heard& heard, int64_t i, DecodePair& pair) const;
@@ -87,7 +103,8 @@ class DecodeRotations {
   int64_t capacity_;
   AngleMode mode_;
   int64_t row_ = -1;
-  std::vector<DecodeBranch> branches_;
+  int64_t n_rows_ = 0;
+  std::vector<std::vector<DecodeBranch>> branches_;  // (n_rows)
 
   // Where neither spectrum nor map depends on the length, and nothing decays:
   bool planned_ = false;
@@ -96,8 +113,9 @@ class DecodeRotations {
   std::deque<KeySide> sides_;              // addresses stay
   std::vector<std::vector<Heard>> heard_;  // per branch of the plan
 
-  std::unique_ptr<Rotations> of_row_;  // where one does: the row's own tables
-  RotationTable by_distance_;          // falling distances, as Rotations has them, sines negated
+  RotationTable by_distance_;  // falling distances, as Rotations has them, sines negated
+
+  std::vector<RowTables> of_rows_;  // where one does: (n_rows)
 };
 
 }  // namespace ropewalk

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "ropewalk/base/error.h"
 #include "ropewalk/math/reference.h"
 #include "ropewalk/testing/simd_targets.h"
 
@@ -255,6 +257,195 @@ TEST(Decode, GivesTheLogSumExp) {
   run<float>(rotations, shape, in, kTokens - 1, got);
   reference_row(plain(shape), shape, in, kTokens - 1, &expected);
   for (int64_t head = 0; head < shape.n_heads; ++head) EXPECT_NEAR(got[head], expected[head], 1e-5);
+}
+
+// What a step of some rows gives.
+struct Step {
+  int64_t first = 0;
+  int64_t n_rows = 1;
+  int64_t first_key = 0;
+  AttentionOptions options;
+};
+
+struct Decoded {
+  std::vector<float> out;          // (n_rows, n_heads, head_dim)
+  std::vector<float> log_sum_exp;  // (n_rows, n_heads)
+
+  bool operator==(const Decoded&) const = default;
+};
+
+// Row i asks what `queries` has for it: (kTokens, n_heads, head_dim).
+template <typename Element>
+Decoded run_step(DecodeRotations& rotations, const Shape& shape, const KvTiles<Element>& kv,
+                 const std::vector<float>& queries, const Step& step) {
+  const int64_t heads = step.n_rows * shape.n_heads;
+  const int64_t dim = shape.layout.head_dim;
+  Decoded decoded{std::vector<float>(static_cast<size_t>(heads * dim)),
+                  std::vector<float>(static_cast<size_t>(heads))};
+  std::vector<float> scale;
+  for (int64_t i = step.first; i < step.first + step.n_rows; ++i)
+    scale.push_back(static_cast<float>(scale_of(shape) * (1 + 1e-4 * static_cast<double>(i))));
+  DecodeWorkspace workspace;
+  rotations.stand_at(step.first, step.n_rows);
+  decode<Element>({.rotations = &rotations,
+                   .kv = &kv,
+                   .queries = queries.data() + step.first * shape.n_heads * dim,
+                   .row_scale = scale,
+                   .out = decoded.out.data(),
+                   .first_key = step.first_key,
+                   .log_sum_exp = decoded.log_sum_exp},
+                  shape.n_heads, step.options, workspace);
+  return decoded;
+}
+
+std::vector<float> queries_of_all_rows(const Shape& shape) {
+  std::mt19937 generator(17);
+  return random_floats(kTokens * shape.n_heads * shape.layout.head_dim, generator);
+}
+
+std::vector<float> biases_of(const Shape& shape, int64_t n_distances) {
+  std::mt19937 generator(19);
+  return random_floats(shape.n_heads * n_distances, generator);
+}
+
+// Rows that come together, across the end of a block too, are what each is alone, to the bit.
+TEST_P(DecodeMaps, RowsTogetherAreWhatEachIsAlone) {
+  for (const Shape& shape :
+       {Shape{.n_heads = 3, .n_kv_heads = 3}, Shape{.n_heads = 6, .n_kv_heads = 2}}) {
+    const KvTiles<Bf16> kv = stored<Bf16>(shape, random_inputs(shape));
+    const std::vector<float> queries = queries_of_all_rows(shape);
+    const std::vector<float> bias = biases_of(shape, 600);
+    DecodeRotations rotations(GetParam().change(plain(shape)), kTokens, AngleMode::kExact);
+    Step step{.first_key = 5, .options = {.softcap = 20, .distance_bias = bias}};
+    for (const int64_t first : {int64_t{0}, kDecodeBlock - 3, kTokens - 5}) {
+      step.first = first;
+      step.n_rows = 5;
+      const Decoded together = run_step(rotations, shape, kv, queries, step);
+      Decoded each;
+      step.n_rows = 1;
+      for (; step.first < first + 5; ++step.first) {
+        const Decoded row = run_step(rotations, shape, kv, queries, step);
+        each.out.insert(each.out.end(), row.out.begin(), row.out.end());
+        each.log_sum_exp.insert(each.log_sum_exp.end(), row.log_sum_exp.begin(),
+                                row.log_sum_exp.end());
+      }
+      EXPECT_TRUE(together == each) << "from row " << first;
+    }
+  }
+}
+
+// A prompt is attended and what follows decoded from one cache, and the two agree on every row: under
+// cap, bias, padding, window, sinks and a scale for each row.
+TEST(Decode, ReadsTheCacheThatAttendReads) {
+  const Shape shape{.n_heads = 6, .n_kv_heads = 2};
+  const KvTiles<float> kv = stored<float>(shape, random_inputs(shape));
+  const std::vector<float> queries = queries_of_all_rows(shape);
+  const std::vector<float> bias = biases_of(shape, 600);
+  Rotary rotary = plain(shape);
+  rotary.distance = piecewise_linear(300, 300.0, 0.125);
+  rotary.visibility = {.window = 700, .sinks = 40};
+  DecodeRotations decoding(rotary, kTokens, AngleMode::kExact);
+  const int64_t heads = shape.n_heads * shape.layout.head_dim;
+  for (const int64_t first_key : {int64_t{0}, int64_t{30}, kDecodeBlock + 3, kTokens - 3}) {
+    const Step step{.first = kTokens - 8,
+                    .n_rows = 8,
+                    .first_key = first_key,
+                    .options = {.softcap = 3, .distance_bias = bias}};
+    const Decoded got = run_step(decoding, shape, kv, queries, step);
+    const Rotations rotations(rotary, kTokens, step.first, step.n_rows, AngleMode::kExact);
+    std::vector<float> scale;
+    for (int64_t i = step.first; i < kTokens; ++i)
+      scale.push_back(static_cast<float>(scale_of(shape) * (1 + 1e-4 * static_cast<double>(i))));
+    Decoded expected = got;
+    const AttentionSequence<float> sequence{.rotations = &rotations,
+                                            .kv = &kv,
+                                            .queries = queries.data() + step.first * heads,
+                                            .row_scale = scale,
+                                            .out = expected.out.data(),
+                                            .first_key = first_key,
+                                            .log_sum_exp = expected.log_sum_exp};
+    attend<float>(std::span(&sequence, 1), shape.n_heads, step.options);
+    for (size_t x = 0; x < got.out.size(); ++x) ASSERT_NEAR(got.out[x], expected.out[x], kBound);
+    for (size_t x = 0; x < got.log_sum_exp.size(); ++x) {
+      if (std::isinf(expected.log_sum_exp[x])) {
+        ASSERT_EQ(got.log_sum_exp[x], expected.log_sum_exp[x]);
+      } else {
+        ASSERT_NEAR(got.log_sum_exp[x], expected.log_sum_exp[x], kBound);
+      }
+    }
+  }
+}
+
+TEST(Decode, SeveralRowsHaveTheSameBitsWhateverTheThreadCount) {
+  const Shape shape{.n_heads = 4, .n_kv_heads = 2, .layout = {PairOrder::kHalf, 128, 128}};
+  const KvTiles<Bf16> kv = stored<Bf16>(shape, random_inputs(shape));
+  const std::vector<float> queries = queries_of_all_rows(shape);
+  const std::vector<float> bias = biases_of(shape, kTokens);
+  DecodeRotations rotations(plain(shape), kTokens, AngleMode::kExact);
+  const Step step{.first = kTokens - 6,
+                  .n_rows = 6,
+                  .first_key = 3,
+                  .options = {.softcap = 5, .distance_bias = bias}};
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const Decoded alone = run_step(rotations, shape, kv, queries, step);
+  for (const int n : {2, 3, 5}) {
+    omp_set_num_threads(n);
+    EXPECT_TRUE(run_step(rotations, shape, kv, queries, step) == alone) << n << " threads";
+  }
+  omp_set_num_threads(threads);
+}
+
+// Keys that nobody sees are in no result: padding of whole blocks, rows before the first key.
+TEST(Decode, PaddingIsNotSeen) {
+  const Shape shape;
+  const Inputs in = random_inputs(shape);
+  const std::vector<float> queries = queries_of_all_rows(shape);
+  Inputs other = in;
+  std::fill_n(other.key.begin(), kDecodeBlock * shape.layout.head_dim, 9.0F);
+  std::fill_n(other.value.begin(), kDecodeBlock * shape.layout.head_dim, 9.0F);
+  DecodeRotations rotations(plain(shape), kTokens, AngleMode::kExact);
+  const Step step{.first = kDecodeBlock - 2, .n_rows = 4, .first_key = kDecodeBlock, .options = {}};
+  const Decoded got = run_step(rotations, shape, stored<float>(shape, in), queries, step);
+  EXPECT_TRUE(got == run_step(rotations, shape, stored<float>(shape, other), queries, step));
+  for (int64_t x = 0; x < 2 * shape.n_heads * shape.layout.head_dim; ++x)
+    EXPECT_EQ(got.out[static_cast<size_t>(x)], 0);
+  for (int64_t head = 0; head < 2 * shape.n_heads; ++head)
+    EXPECT_EQ(got.log_sum_exp[static_cast<size_t>(head)], -std::numeric_limits<float>::infinity());
+}
+
+// A fault upstream must not come out as a plausible number, whatever stands beside it.
+TEST(Decode, WhatIsNotANumberStaysSo) {
+  const Shape shape;
+  const std::vector<float> bias = biases_of(shape, 600);
+  for (const AttentionOptions& options :
+       {AttentionOptions{}, AttentionOptions{.softcap = 2, .distance_bias = bias}}) {
+    on_every_target([&] {
+      for (const int64_t at : {int64_t{0}, int64_t{77}, kDecodeBlock, kTokens - 2}) {
+        Inputs in = random_inputs(shape);
+        for (int64_t x = 0; x < shape.layout.head_dim; ++x)
+          in.key[static_cast<size_t>(at * shape.layout.head_dim + x)] = std::nanf("");
+        DecodeRotations rotations(plain(shape), kTokens, AngleMode::kExact);
+        const Step step{.first = kTokens - 4, .n_rows = 4, .options = options};
+        const Decoded got =
+            run_step(rotations, shape, stored<float>(shape, in), queries_of_all_rows(shape), step);
+        for (int64_t x = 0; x < std::ssize(got.out); ++x) {
+          const bool sees = step.first + x / (shape.n_heads * shape.layout.head_dim) >= at;
+          EXPECT_EQ(std::isnan(got.out[static_cast<size_t>(x)]), sees) << "key " << at;
+        }
+      }
+    });
+  }
+}
+
+TEST(Decode, ABiasIsWholeForEveryHead) {
+  const Shape shape;
+  const std::vector<float> bias(7);
+  DecodeRotations rotations(plain(shape), kTokens, AngleMode::kExact);
+  const KvTiles<float> kv(shape.n_kv_heads, shape.layout.head_dim, kTokens);
+  EXPECT_THROW(run_step(rotations, shape, kv, queries_of_all_rows(shape),
+                        {.options = {.distance_bias = bias}}),
+               Error);
 }
 
 // Rounded angles are the engine's that is compared with: token by token, as attend() has them.
