@@ -281,13 +281,11 @@ class FloatKernel {
     FloatVec peak = hn::Set(tag, largest_[r]);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, row + k)); });
     const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
-    if (largest == -std::numeric_limits<float>::infinity()) {
-      for_vectors(tiles, [&](int64_t k) HWY_ATTR { hn::Store(hn::Zero(tag), tag, row + k); });
-      return;
-    }
+    // Then all is hidden, or what is not is no number, which a maximum may pass over.
+    const bool sees_none = largest == -std::numeric_limits<float>::infinity();
     if (largest != largest_[r]) raise(r, largest);
     const FloatVec scale = hn::Set(tag, weight_scale(r));
-    const FloatVec shift = hn::Set(tag, largest);
+    const FloatVec shift = hn::Set(tag, sees_none ? 0 : largest);
     FloatVec total = hn::Zero(tag);
     for_vectors(tiles, [&](int64_t k) HWY_ATTR {
       const FloatVec lack = hn::Sub(hn::Load(tag, row + k), shift);

@@ -233,6 +233,42 @@ TEST(AttentionOptions, PaddingUnderACurveIsNotSeen) {
   check(rotary, text_of(200, 4), {.softcap = 2}, 77, {}, "curve");
 }
 
+// Where every score of a row is no number, and where a cap or a bias comes after: still no plausible
+// number comes out, by any target or unit.
+TEST(AttentionOptions, WhatIsNotANumberStaysSo) {
+  Text text = text_of(kTokens, 6);
+  const int64_t row = 70;
+  std::fill_n(text.query.begin() + row * kHeads * kHeadDim, kHeads * kHeadDim, std::nanf(""));
+  std::fill_n(text.key.begin(), kKvHeads * kHeadDim, std::nanf(""));
+  const std::vector<float> bias(kHeads, 0.5F);
+  const Forced forced;
+  for (AttentionOptions options :
+       {AttentionOptions{}, AttentionOptions{.softcap = 2, .distance_bias = bias}}) {
+    const auto check = [&](const Result& got, bool key_counts) {
+      for (int64_t r = 0; r < kTokens; ++r) {
+        const bool bad = key_counts || r == row;
+        for (int64_t x = 0; x < kHeads * kHeadDim; ++x)
+          ASSERT_EQ(std::isnan(got.out[static_cast<size_t>(r * kHeads * kHeadDim + x)]), bad) << r;
+      }
+    };
+    for (const std::string& target : attention_targets()) {
+      SCOPED_TRACE(target);
+      force_attention_target(target);
+      check(run<float>(plain(), text, options), true);
+      // That key is padding, so its tile is one with hidden keys.
+      check(run<float>(plain(), text, options, 1), false);
+    }
+    force_attention_target("");
+    options.products = Products::kBf16;
+    for (const std::string& unit : bf16_product_units()) {
+      SCOPED_TRACE(unit);
+      force_bf16_product_unit(unit);
+      check(run<Bf16>(plain(), text, options), true);
+    }
+    force_bf16_product_unit("");
+  }
+}
+
 // Sequences of a batch are what each is alone, to the bit.
 template <typename Element>
 void expect_batch_is_each(const AttentionOptions& options) {

@@ -23,7 +23,14 @@ HWY_INLINE Vec exp2_of_weight(Tag tag, Vec x) {
   const hn::RebindToSigned<Tag> whole;
   // Added to a small number it leaves the nearest whole one in the last bits.
   const Vec rounder = hn::Set(tag, 0x1.8p23f);
-  const Vec bounded = hn::Max(hn::Set(tag, -127.0f), x);  // in this order x86 keeps a NaN
+  const Vec least = hn::Set(tag, -127.0f);
+  // A NaN stays: in this order x86's maximum gives it, and Arm's in any; where it is a comparison's
+  // doing, the other one.
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_RVV
+  const Vec bounded = hn::IfThenElse(hn::Lt(x, least), least, x);
+#else
+  const Vec bounded = hn::Max(least, x);
+#endif
   const Vec shifted = hn::Add(bounded, rounder);
   const Vec f = hn::Sub(bounded, hn::Sub(shifted, rounder));
   Vec sum = hn::Set(tag, 1.5353362e-4f);
