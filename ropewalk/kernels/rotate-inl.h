@@ -27,7 +27,7 @@ constexpr int64_t kTokensAtOnce = 16;
 
 template <Writing kWriting, typename Element>
 HWY_INLINE void ask_for(const Element* out) {
-  if constexpr (kWriting == Writing::kApart) hwy::Prefetch(out);
+  if constexpr (kWriting != Writing::kPastCaches) hwy::Prefetch(out);
 }
 
 template <Writing kWriting, class D, typename Element>
@@ -361,7 +361,9 @@ class BlockRotation {
  public:
   explicit BlockRotation(const RotateBlock<Element>& block)
       : block_(block),
-        ahead_(kBytesAhead / (block.layout.head_dim * static_cast<int64_t>(sizeof(Element))) + 1),
+        ahead_(bytes_ahead(kWriting) /
+                   (block.layout.head_dim * static_cast<int64_t>(sizeof(Element))) +
+               1),
         by_head_(block.n_tokens > 1 && block.in_head_stride > block.in_token_stride) {}
 
   // In the order of memory: all heads of one token, or some tokens of one head after the other.

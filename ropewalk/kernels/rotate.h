@@ -59,8 +59,7 @@ RotatedHeads<Element> in_place(const HeadsView<Element>& heads) {
 }
 
 // Of each pair (x, y): x' = x cos - y sin, y' = x sin + y cos; coordinates from rotary_dim on are
-// copied. In float, whatever the element; bf16 and f16 are rounded once, to nearest even (a bf16 below
-// 2^-126 may become 0).
+// copied. In float, whatever the element; bf16 and f16 are rounded once, to nearest even.
 // Error: at most 2^-22 (|x| + |y|) times the table's amplitude before that rounding.
 //   tensors  queries and keys, say: of one table, of the same batches and tokens
 // The same bits whatever the number of threads.

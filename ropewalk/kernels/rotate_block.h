@@ -37,15 +37,15 @@ struct RotateBlock {
   }
 };
 
-// How far before a result is written its line is asked for.
-inline constexpr int64_t kBytesAhead = 512;
-
 // How results are written.
 enum class Writing {
-  kInPlace,
-  kApart,       // lines are asked for ahead: 0.9 of memcpy in the second cache instead of 0.8
+  kInPlace,     // lines are asked for ahead: 0.9 of scaling past the second cache instead of 0.6
+  kApart,       // the same: 0.9 of memcpy in the second cache instead of 0.8
   kPastCaches,  // whole lines that no cache would keep: 1.0 of memcpy or more instead of 0.9
 };
+
+// How far before a result is written its line is asked for: from the second cache, or from beyond.
+constexpr int64_t bytes_ahead(Writing writing) { return writing == Writing::kInPlace ? 1536 : 512; }
 
 // Heads of one token, from one coordinate on, and its row of the table, from one pair on.
 template <typename Element>
@@ -61,9 +61,8 @@ struct TokenHeads {
   bool backwards;
 };
 
-// What the CPU's own bf16 instructions do of it, where it has them and heads have whole vectors of
-// pairs. Halves: pairs [0, n) of n_pairs; side by side: the same. Rounds to nearest even; results below
-// 2^-126 become 0.
+// What the CPU's own instructions do of it, where it has them and heads have whole vectors of pairs.
+// Halves: pairs [0, n) of n_pairs; side by side: the same. Rounds to nearest even.
 //   returns  n, 0 where the CPU has none
 int64_t turn_halves_by_cpu(const TokenHeads<Bf16>& heads, int64_t n_pairs,
                            Writing writing) noexcept;
