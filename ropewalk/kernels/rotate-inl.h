@@ -25,11 +25,6 @@ constexpr int kHeld = HWY_MAX_BYTES >= 64 ? 4 : 2;
 // Tokens whose rows of the table stay near while head after head is turned.
 constexpr int64_t kTokensAtOnce = 16;
 
-template <Writing kWriting, typename Element>
-HWY_INLINE void ask_for(const Element* out) {
-  if constexpr (kWriting != Writing::kPastCaches) hwy::Prefetch(out);
-}
-
 template <Writing kWriting, class D, typename Element>
 HWY_INLINE void write(hn::Vec<D> value, D tag, Element* out) {
   if constexpr (kWriting == Writing::kPastCaches && std::is_same_v<Element, float>) {
@@ -101,15 +96,15 @@ HWY_INLINE void halves_vectors(TokenHeads<Element> heads, int64_t pair, int64_t 
   const Element* in_y = in_x + half;
   Element* out_x = heads.out + pair;
   Element* out_y = out_x + half;
-  const Element* ahead_x = out_x + heads.ahead;
-  const Element* ahead_y = out_y + heads.ahead;
+  const Element* ahead_x = heads.ahead + pair;
+  const Element* ahead_y = ahead_x + half;
   for (int64_t h = 0; h < heads.count; ++h) {
     Vec x[kVectors], y[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       turn(load_elements(tag, in_x + v * kLanes), load_elements(tag, in_y + v * kLanes), c[v], s[v],
            x[v], y[v]);
-      ask_for<kWriting>(ahead_x + v * kLanes);
-      ask_for<kWriting>(ahead_y + v * kLanes);
+      hwy::Prefetch(ahead_x + v * kLanes);
+      hwy::Prefetch(ahead_y + v * kLanes);
     }
     for (int v = 0; v < kVectors; ++v) write<kWriting>(x[v], tag, out_x + v * kLanes);
     for (int v = 0; v < kVectors; ++v) write<kWriting>(y[v], tag, out_y + v * kLanes);
@@ -117,8 +112,8 @@ HWY_INLINE void halves_vectors(TokenHeads<Element> heads, int64_t pair, int64_t 
     in_y += heads.in_stride;
     out_x += heads.out_stride;
     out_y += heads.out_stride;
-    ahead_x += heads.out_stride;
-    ahead_y += heads.out_stride;
+    ahead_x += heads.ahead_stride;
+    ahead_y += heads.ahead_stride;
   }
 }
 #endif
@@ -211,17 +206,17 @@ HWY_INLINE void beside_vectors(TokenHeads<Element> heads, int64_t x) {
   }
   const Element* in = heads.in + x;
   Element* out = heads.out + x;
-  const Element* ahead = out + heads.ahead;
+  const Element* ahead = heads.ahead + x;
   for (int64_t h = 0; h < heads.count; ++h) {
     Vec value[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       value[v] = turn_beside(load_elements(tag, in + v * kLanes), c[v], s[v]);
-      ask_for<kWriting>(ahead + v * kLanes);
+      hwy::Prefetch(ahead + v * kLanes);
     }
     for (int v = 0; v < kVectors; ++v) write<kWriting>(value[v], tag, out + v * kLanes);
     in += heads.in_stride;
     out += heads.out_stride;
-    ahead += heads.out_stride;
+    ahead += heads.ahead_stride;
   }
 }
 #endif
@@ -387,16 +382,22 @@ class BlockRotation {
 
   HWY_INLINE void turn_heads(int64_t t, int64_t head, int64_t count) const {
     const int64_t n_pairs = block_.layout.n_pairs();
-    const TokenHeads<Element> heads = {
-        block_.in + t * block_.in_token_stride + head * block_.in_head_stride,
-        block_.out + t * block_.out_token_stride + head * block_.out_head_stride,
-        block_.in_head_stride,
-        block_.out_head_stride,
-        count,
-        ahead_ * (by_head_ ? block_.out_token_stride : block_.out_head_stride),
-        row(t),
-        row(t) + block_.pair_stride,
-        block_.backwards};
+    TokenHeads<Element> heads = {
+        .in = block_.in + t * block_.in_token_stride + head * block_.in_head_stride,
+        .out = block_.out + t * block_.out_token_stride + head * block_.out_head_stride,
+        .in_stride = block_.in_head_stride,
+        .out_stride = block_.out_head_stride,
+        .count = count,
+        .cos = row(t),
+        .sin = row(t) + block_.pair_stride,
+        .backwards = block_.backwards};
+    if (kWriting == Writing::kApart) {
+      heads.ahead = heads.out + ahead_ * (by_head_ ? block_.out_token_stride : heads.out_stride);
+      heads.ahead_stride = heads.out_stride;
+    } else {
+      heads.ahead = heads.in + ahead_ * (by_head_ ? block_.in_token_stride : heads.in_stride);
+      heads.ahead_stride = heads.in_stride;
+    }
     if (t + 1 < block_.n_tokens) ask_for_row(t + 1, n_pairs);
     if (block_.layout.order == PairOrder::kHalf) {
       turn_halves<kWriting>(heads, n_pairs);
@@ -427,7 +428,7 @@ class BlockRotation {
   }
 
   const RotateBlock<Element>& block_;
-  const int64_t ahead_;  // heads from one that is written to one that is asked for
+  const int64_t ahead_;  // heads from one that is turned to one that is asked for
   const bool by_head_;
 };
 

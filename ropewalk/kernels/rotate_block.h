@@ -37,15 +37,25 @@ struct RotateBlock {
   }
 };
 
-// How results are written.
+// How results are written, and what is asked for ahead: in place and past the caches what is read soon,
+// apart what is written soon, whose lines are read too.
 enum class Writing {
-  kInPlace,     // lines are asked for ahead: 0.9 of scaling past the second cache instead of 0.6
-  kApart,       // the same: 0.9 of memcpy in the second cache instead of 0.8
+  kInPlace,     // 0.9 of scaling past the second cache; 0.6 where nothing is asked for
+  kApart,       // 0.9 of memcpy in the second cache; 0.8 where nothing is asked for
   kPastCaches,  // whole lines that no cache would keep: 1.0 of memcpy or more instead of 0.9
 };
 
-// How far before a result is written its line is asked for: from the second cache, or from beyond.
-constexpr int64_t bytes_ahead(Writing writing) { return writing == Writing::kInPlace ? 1536 : 512; }
+constexpr int64_t bytes_ahead(Writing writing) {
+  switch (writing) {
+    case Writing::kInPlace:
+      return 1536;
+    case Writing::kApart:
+      return 512;
+    case Writing::kPastCaches:
+      return 2048;
+  }
+  return 0;
+}
 
 // Heads of one token, from one coordinate on, and its row of the table, from one pair on.
 template <typename Element>
@@ -55,10 +65,11 @@ struct TokenHeads {
   int64_t in_stride;
   int64_t out_stride;
   int64_t count;
-  int64_t ahead;  // from a result to one that is soon written
   const float* cos;
   const float* sin;
   bool backwards;
+  const Element* ahead = nullptr;  // what is asked for while the first head is turned
+  int64_t ahead_stride = 0;
 };
 
 // What the CPU's own instructions do of it, where it has them and heads have whole vectors of pairs.

@@ -50,13 +50,16 @@ ROPEWALK_BY_CPU inline __m512i twos_of(__m512 even, __m512 odd) {
 }
 
 template <Writing kWriting>
-ROPEWALK_BY_CPU inline void write(__m512i value, Bf16* to, const Bf16* ahead) {
+ROPEWALK_BY_CPU inline void write(__m512i value, Bf16* to) {
   if constexpr (kWriting == Writing::kPastCaches) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), value);
   } else {
-    _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
     _mm512_storeu_si512(to, value);
   }
+}
+
+ROPEWALK_BY_CPU inline void ask_for(const Bf16* line) {
+  _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0);
 }
 
 ROPEWALK_BY_CPU inline __m512 sines(const float* from, bool backwards) {
@@ -94,7 +97,7 @@ ROPEWALK_BY_CPU void halves(const TokenHeads<Bf16>& heads, int64_t pair, int64_t
   const Bf16* in = heads.in + pair;
   Bf16* out = heads.out + pair;
   const int64_t count = heads.count, in_stride = heads.in_stride, out_stride = heads.out_stride;
-  const int64_t ahead = heads.ahead;
+  const Bf16* ahead = heads.ahead + pair;
   for (int64_t h = 0; h < count; ++h) {
     for (int v = 0; v < kVectors; ++v) {
       const __m512i first = _mm512_loadu_si512(in + v * 2 * kLanes);
@@ -103,12 +106,14 @@ ROPEWALK_BY_CPU void halves(const TokenHeads<Bf16>& heads, int64_t pair, int64_t
       __m512 y_even = even_of(second), y_odd = odd_of(second);
       turn(x_even, y_even, cos_even[v], sin_even[v]);
       turn(x_odd, y_odd, cos_odd[v], sin_odd[v]);
-      Bf16* const to = out + v * 2 * kLanes;
-      write<kWriting>(twos_of(x_even, x_odd), to, to + ahead);
-      write<kWriting>(twos_of(y_even, y_odd), to + half, to + half + ahead);
+      ask_for(ahead + v * 2 * kLanes);
+      ask_for(ahead + half + v * 2 * kLanes);
+      write<kWriting>(twos_of(x_even, x_odd), out + v * 2 * kLanes);
+      write<kWriting>(twos_of(y_even, y_odd), out + half + v * 2 * kLanes);
     }
     in += in_stride;
     out += out_stride;
+    ahead += heads.ahead_stride;
   }
 }
 
@@ -123,17 +128,18 @@ ROPEWALK_BY_CPU void beside(const TokenHeads<Bf16>& heads, int64_t pair) {
   const Bf16* in = heads.in + 2 * pair;
   Bf16* out = heads.out + 2 * pair;
   const int64_t count = heads.count, in_stride = heads.in_stride, out_stride = heads.out_stride;
-  const int64_t ahead = heads.ahead;
+  const Bf16* ahead = heads.ahead + 2 * pair;
   for (int64_t h = 0; h < count; ++h) {
     for (int v = 0; v < kVectors; ++v) {
       const __m512i twos = _mm512_loadu_si512(in + v * 2 * kLanes);
       __m512 x = even_of(twos), y = odd_of(twos);
       turn(x, y, cos[v], sin[v]);
-      Bf16* const to = out + v * 2 * kLanes;
-      write<kWriting>(twos_of(x, y), to, to + ahead);
+      ask_for(ahead + v * 2 * kLanes);
+      write<kWriting>(twos_of(x, y), out + v * 2 * kLanes);
     }
     in += in_stride;
     out += out_stride;
+    ahead += heads.ahead_stride;
   }
 }
 
