@@ -14,9 +14,12 @@ endif()
 if(NOT TARGET PkgConfig::ropewalk_pcre2)
   pkg_check_modules(ropewalk_pcre2 REQUIRED IMPORTED_TARGET GLOBAL libpcre2-8)
 endif()
+if(NOT TARGET PkgConfig::ropewalk_utf8proc)
+  pkg_check_modules(ropewalk_utf8proc REQUIRED IMPORTED_TARGET GLOBAL libutf8proc)
+endif()
 
 set(ropewalk_dependencies Threads::Threads fmt::fmt SQLite::SQLite3 PkgConfig::ropewalk_hwy
-                          PkgConfig::ropewalk_pcre2)
+                          PkgConfig::ropewalk_pcre2 PkgConfig::ropewalk_utf8proc)
 
 # oneDNN brings GNU's OpenMP runtime with it; the fuzz build uses clang and takes neither.
 if(NOT ROPEWALK_FUZZ)

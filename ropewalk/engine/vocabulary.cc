@@ -22,6 +22,16 @@ std::vector<std::string> strings(const std::optional<std::span<const std::string
   return {views->begin(), views->end()};
 }
 
+// An array of either i8 or u8: both are in use.
+std::string bytes(const GgufMetadata& metadata, const std::string& key) {
+  std::string all;
+  for (const int32_t value : metadata.find_i32_array(key).value_or(std::vector<int32_t>())) {
+    if (value < -128 || value > 255) throw Error(key, "must hold bytes", std::to_string(value));
+    all += static_cast<char>(value);
+  }
+  return all;
+}
+
 }  // namespace
 
 Vocabulary read_vocabulary(const GgufMetadata& metadata) {
@@ -37,10 +47,16 @@ Vocabulary read_vocabulary(const GgufMetadata& metadata) {
   vocabulary.bos = find_id(metadata, prefix + "bos_token_id");
   vocabulary.eos = find_id(metadata, prefix + "eos_token_id");
   vocabulary.unknown = find_id(metadata, prefix + "unknown_token_id");
+  vocabulary.classification = find_id(metadata, prefix + "cls_token_id");
+  vocabulary.separator = find_id(metadata, prefix + "seperator_token_id");
   vocabulary.add_bos = metadata.find_bool(prefix + "add_bos_token");
   vocabulary.add_eos = metadata.find_bool(prefix + "add_eos_token");
+  vocabulary.add_separator = metadata.find_bool(prefix + "add_sep_token");
   vocabulary.add_space_prefix = metadata.find_bool(prefix + "add_space_prefix");
   vocabulary.remove_extra_whitespaces = metadata.find_bool(prefix + "remove_extra_whitespaces");
+  vocabulary.precompiled_charsmap = bytes(metadata, prefix + "precompiled_charsmap");
+  vocabulary.lowercase = metadata.find_bool(prefix + "normalizer.lowercase");
+  vocabulary.strip_accents = metadata.find_bool(prefix + "normalizer.strip_accents");
   return vocabulary;
 }
 

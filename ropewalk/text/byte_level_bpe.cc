@@ -1,51 +1,15 @@
 #include "ropewalk/text/byte_level_bpe.h"
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
-#include "ropewalk/base/error.h"
 #include "ropewalk/text/byte_alphabet.h"
 
 namespace ropewalk {
-namespace {
 
-constexpr const char* kMergesKey = "tokenizer.ggml.merges";
-
-uint64_t pair_key(int32_t left, int32_t right) {
-  return pack_pair(static_cast<uint32_t>(left), static_cast<uint32_t>(right));
-}
-
-}  // namespace
-
-// Kept from word to word for its memory. Nodes are a linked list over the bytes of the word.
 struct ByteLevelBpe::Scratch {
-  struct Node {
-    Symbol symbol;  // -1 once merged away
-    int32_t size;   // in bytes
-    int32_t previous;
-    int32_t next;
-  };
-  struct Candidate {
-    int32_t rank;
-    int32_t left;  // index of a node; the right one was its `next`
-    Symbol left_symbol;
-    Symbol right_symbol;
-    Symbol product;
-
-    // For a heap whose top has the lowest rank, then the leftmost place.
-    bool operator<(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : left > other.left;
-    }
-  };
-  std::vector<Node> nodes;
-  std::vector<Candidate> heap;
-
-  Node& node(int32_t index) { return nodes[static_cast<size_t>(index)]; }
+  std::vector<BpeMerges::Unit> units;
+  BpeMerges::Scratch merging;
 };
-
-ByteLevelBpe::ByteLevelBpe(const Vocabulary& vocabulary)
-    : ByteLevelBpe(vocabulary, find_pretokenizer(vocabulary.pre)) {}
 
 ByteLevelBpe::ByteLevelBpe(const Vocabulary& vocabulary, const Pretokenizer& pretokenizer)
     : TokenizerBase(vocabulary, {.add_bos = pretokenizer.add_bos}),
@@ -67,9 +31,9 @@ void ByteLevelBpe::add_tokens() {
   }
 }
 
-ByteLevelBpe::Symbol ByteLevelBpe::intern(std::string_view bytes) {
+BpeSymbol ByteLevelBpe::intern(std::string_view bytes) {
   const auto [at, is_new] =
-      symbols_.try_emplace(std::string(bytes), static_cast<Symbol>(symbol_ids_.size()));
+      symbols_.try_emplace(std::string(bytes), static_cast<BpeSymbol>(symbol_ids_.size()));
   if (is_new) {
     const auto token = ids_.find(bytes);
     symbol_ids_.push_back(token == ids_.end() ? -1 : token->second);
@@ -78,29 +42,17 @@ ByteLevelBpe::Symbol ByteLevelBpe::intern(std::string_view bytes) {
 }
 
 void ByteLevelBpe::add_merges(const std::vector<std::string>& merges) {
-  // Three symbols a merge at most, and their ids are 32 bits.
-  constexpr size_t kMaxMerges = std::numeric_limits<Symbol>::max() / 3 - 256;
-  if (merges.size() > kMaxMerges) {
-    throw Error(kMergesKey, "must hold at most " + std::to_string(kMaxMerges),
-                std::to_string(merges.size()));
-  }
   for (int byte = 0; byte < 256; ++byte) intern(std::string(1, static_cast<char>(byte)));
   merges_.reserve(merges.size());
-  for (size_t rank = 0; rank < merges.size(); ++rank) {
-    const std::string_view merge = merges[rank];
-    const size_t space = merge.find(' ', 1);
-    if (space == std::string_view::npos || space + 1 == merge.size()) {
-      throw Error(kMergesKey, "must read \"left right\"",
-                  "\"" + std::string(merge) + "\" at rank " + std::to_string(rank));
-    }
-    const auto left = from_alphabet(merge.substr(0, space));
-    const auto right = from_alphabet(merge.substr(space + 1));
-    if (!left || !right) continue;  // not spelled in bytes: no text can ever reach it
-    const Symbol left_symbol = intern(*left);
-    const Symbol right_symbol = intern(*right);
-    merges_.try_emplace(pair_key(left_symbol, right_symbol),
-                        Merge{static_cast<int32_t>(rank), intern(*left + *right)});
-  }
+  for_each_merge(merges,
+                 [&](std::string_view spelled_left, std::string_view spelled_right, int32_t rank) {
+                   const auto left = from_alphabet(spelled_left);
+                   const auto right = from_alphabet(spelled_right);
+                   if (!left || !right) return;  // not spelled in bytes: no text can ever reach it
+                   const BpeSymbol left_symbol = intern(*left);
+                   const BpeSymbol right_symbol = intern(*right);
+                   merges_.add(left_symbol, right_symbol, intern(*left + *right), rank);
+                 });
 }
 
 void ByteLevelBpe::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
@@ -117,51 +69,17 @@ void ByteLevelBpe::encode_word(std::string_view word, Scratch& scratch,
     }
   }
 
-  std::vector<Scratch::Node>& nodes = scratch.nodes;
-  std::vector<Scratch::Candidate>& heap = scratch.heap;
-  nodes.clear();
-  heap.clear();
-  const auto offer = [&](int32_t left) {
-    if (left < 0 || scratch.node(left).next < 0) return;
-    const Symbol left_symbol = scratch.node(left).symbol;
-    const Symbol right_symbol = scratch.node(scratch.node(left).next).symbol;
-    const auto merge = merges_.find(pair_key(left_symbol, right_symbol));
-    if (merge == merges_.end()) return;
-    heap.push_back({merge->second.rank, left, left_symbol, right_symbol, merge->second.product});
-    std::push_heap(heap.begin(), heap.end());
-  };
-
-  const auto n_bytes = static_cast<int32_t>(word.size());
-  for (int32_t i = 0; i < n_bytes; ++i) {
-    const Symbol symbol = static_cast<uint8_t>(word[static_cast<size_t>(i)]);
-    nodes.push_back({symbol, 1, i - 1, i + 1 < n_bytes ? i + 1 : -1});
-  }
-  for (int32_t i = 0; i < n_bytes; ++i) offer(i);
-
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end());
-    const Scratch::Candidate best = heap.back();
-    heap.pop_back();
-    Scratch::Node& left = scratch.node(best.left);
-    if (left.symbol != best.left_symbol || left.next < 0) continue;
-    Scratch::Node& right = scratch.node(left.next);
-    if (right.symbol != best.right_symbol) continue;
-    left.symbol = best.product;
-    left.size += right.size;
-    left.next = right.next;
-    right.symbol = -1;
-    if (left.next >= 0) scratch.node(left.next).previous = best.left;
-    offer(left.previous);
-    offer(best.left);
-  }
-
-  for (int32_t i = 0; i >= 0; i = scratch.node(i).next) {
-    const auto size = static_cast<size_t>(scratch.node(i).size);
-    append_symbol(scratch.node(i).symbol, word.substr(static_cast<size_t>(i), size), ids);
+  std::vector<BpeMerges::Unit>& units = scratch.units;
+  units.clear();
+  for (const char c : word) units.push_back({static_cast<uint8_t>(c), 1});
+  merges_.apply(units, scratch.merging);
+  for (const BpeMerges::Unit& unit : units) {
+    append_symbol(unit.symbol, word.substr(0, unit.size), ids);
+    word.remove_prefix(unit.size);
   }
 }
 
-void ByteLevelBpe::append_symbol(Symbol symbol, std::string_view bytes,
+void ByteLevelBpe::append_symbol(BpeSymbol symbol, std::string_view bytes,
                                  std::vector<int32_t>& ids) const {
   if (const int32_t id = symbol_ids_[static_cast<size_t>(symbol)]; id >= 0) {
     ids.push_back(id);

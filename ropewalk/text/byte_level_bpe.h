@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ropewalk/text/hash_pair.h"
+#include "ropewalk/text/bpe_merges.h"
 #include "ropewalk/text/pretokenizers.h"
 #include "ropewalk/text/regex_splitter.h"
 #include "ropewalk/text/tokenizer_base.h"
@@ -21,7 +21,7 @@ namespace ropewalk {
 class ByteLevelBpe final : public TokenizerBase {
  public:
   // Throws Error as make_tokenizer does.
-  explicit ByteLevelBpe(const Vocabulary& vocabulary);
+  ByteLevelBpe(const Vocabulary& vocabulary, const Pretokenizer& pretokenizer);
 
   std::string decode(std::span<const int32_t> ids, DecodeOptions options) const override;
   std::string piece(int32_t id) const override;
@@ -30,31 +30,23 @@ class ByteLevelBpe final : public TokenizerBase {
   void encode_text(std::string_view text, std::vector<int32_t>& ids) const override;
 
  private:
-  // A symbol is a byte string that can occur while merging: each byte, each part and product of a
-  // merge. Not every one need be a token.
-  using Symbol = int32_t;
-
-  struct Merge {
-    int32_t rank;
-    Symbol product;
-  };
   struct Scratch;
-
-  ByteLevelBpe(const Vocabulary& vocabulary, const Pretokenizer& pretokenizer);
 
   void add_tokens();
   void add_merges(const std::vector<std::string>& merges);
-  Symbol intern(std::string_view bytes);
+  // A symbol is a byte string that can occur while merging: each byte, each part and product of a
+  // merge. Not every one need be a token.
+  BpeSymbol intern(std::string_view bytes);
   void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
-  void append_symbol(Symbol symbol, std::string_view bytes, std::vector<int32_t>& ids) const;
+  void append_symbol(BpeSymbol symbol, std::string_view bytes, std::vector<int32_t>& ids) const;
 
   RegexSplitter splitter_;
   bool ignore_merges_;
   std::vector<std::string> bytes_;                     // (n_tokens) what each token stands for
   std::unordered_map<std::string_view, int32_t> ids_;  // of tokens that spell text; views of bytes_
-  std::unordered_map<std::string, Symbol> symbols_;
+  std::unordered_map<std::string, BpeSymbol> symbols_;
   std::vector<int32_t> symbol_ids_;  // (n_symbols) the token, or -1; the first 256 are the bytes
-  std::unordered_map<uint64_t, Merge, HashPair> merges_;  // by pack_pair(left, right)
+  BpeMerges merges_;
 };
 
 }  // namespace ropewalk

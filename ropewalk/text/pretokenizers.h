@@ -13,6 +13,9 @@ struct Pretokenizer {
   std::span<const std::string_view> patterns;  // for RegexSplitter, in order
   bool ignore_merges = false;  // a word that is a token is that token, whatever merges would give
   bool add_bos = false;        // where tokenizer.ggml.add_bos_token is absent
+  // Else characters are merged as they are, ' ' is spelled U+2581, and bytes are "<0xHH>".
+  bool byte_level = true;
+  bool whole_line_breaks = false;  // a run of '\n' that is a token is that token
 };
 
 // To add one: a row in pretokenizers.cc.

@@ -126,24 +126,25 @@ class Matcher {
   std::unique_ptr<pcre2_match_context, FreeContext> context_;
 };
 
-// Appends the pieces that `code` cuts `piece` into.
+// Appends the stretches that `code` cuts `piece` into.
+//   piece  valid UTF-8
 void cut(const pcre2_code* code, std::string_view piece, Matcher& matcher,
-         std::vector<std::string_view>& pieces) {
+         std::vector<Stretch>& stretches) {
   size_t done = 0;
   size_t from = 0;
+  const auto add = [&](size_t end, bool matched) {
+    if (end > done) stretches.push_back({piece.substr(done, end - done), matched});
+    done = end;
+  };
   while (from < piece.size() && matcher.find(code, piece, from)) {
     const size_t begin = matcher.begin();
     const size_t end = matcher.end();
-    if (end == begin) {  // an empty match cuts nothing; look on from the next character
-      if (begin >= piece.size()) break;
-      from = begin + utf8_length(piece.substr(begin));
-      continue;
-    }
-    if (begin > done) pieces.push_back(piece.substr(done, begin - done));
-    pieces.push_back(piece.substr(begin, end - begin));
-    done = from = end;
+    add(begin, false);
+    add(end, true);
+    if (begin >= piece.size()) break;
+    from = end == begin ? begin + utf8_length(piece.substr(begin)) : end;
   }
-  if (done < piece.size()) pieces.push_back(piece.substr(done));
+  add(piece.size(), false);
 }
 
 // Valid stretches as they are, each byte of an invalid one by itself.
@@ -168,21 +169,34 @@ std::vector<std::string_view> cut_at_invalid_bytes(std::string_view text) {
 
 std::vector<std::string_view> RegexSplitter::split(std::string_view text) const {
   std::vector<std::string_view> pieces = cut_at_invalid_bytes(text);
-  std::vector<std::string_view> finer;
+  std::vector<Stretch> finer;
   Matcher matcher;
   for (const auto& pattern : patterns_) {
     finer.clear();
     for (const std::string_view piece : pieces) {
-      const bool valid = utf8_length(piece) != 0;
-      if (valid) {
+      if (utf8_length(piece) != 0) {
         cut(pattern->code.get(), piece, matcher, finer);
       } else {
-        finer.push_back(piece);
+        finer.push_back({piece, false});
       }
     }
-    std::swap(pieces, finer);
+    pieces.clear();
+    for (const Stretch& stretch : finer) pieces.push_back(stretch.text);
   }
   return pieces;
+}
+
+std::vector<Stretch> RegexSplitter::stretches(std::string_view text) const {
+  std::vector<Stretch> found;
+  Matcher matcher;
+  for (const std::string_view piece : cut_at_invalid_bytes(text)) {
+    if (utf8_length(piece) != 0) {
+      cut(patterns_.front()->code.get(), piece, matcher, found);
+    } else {
+      found.push_back({piece, false});
+    }
+  }
+  return found;
 }
 
 }  // namespace ropewalk

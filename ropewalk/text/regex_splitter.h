@@ -9,6 +9,12 @@
 
 namespace ropewalk {
 
+// A piece of a text and whether it is a match of the pattern or what lies between two matches.
+struct Stretch {
+  std::string_view text;
+  bool matched;
+};
+
 // Immutable once made: one object may serve any number of threads.
 class RegexSplitter {
  public:
@@ -22,10 +28,14 @@ class RegexSplitter {
 
   // Returns the pieces of `text` in order; together they are `text`, and none is empty.
   // Each pattern cuts every piece the one before left: its matches are pieces, and so is the text
-  // between two matches. A pattern sees one piece at a time, so its look-ahead ends there.
+  // between two matches; an empty match cuts where it stands. A pattern sees one piece at a time,
+  // so its look-ahead ends there.
   //   text  any bytes; a byte that is no valid UTF-8 is a piece of its own, seen by no pattern
   // Throws Error if a pattern needs more than a bounded amount of memory or steps.
   std::vector<std::string_view> split(std::string_view text) const;
+
+  // The same by the first pattern alone, telling matches from the rest.
+  std::vector<Stretch> stretches(std::string_view text) const;
 
  private:
   struct Pattern;

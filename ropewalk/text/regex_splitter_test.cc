@@ -26,11 +26,12 @@ TEST(RegexSplitter, CutsThePiecesOfThePatternBefore) {
   EXPECT_THAT(splitter({R"( +(?!\S))"}).split("a  x"), ElementsAre("a", " ", " x"));
 }
 
-TEST(RegexSplitter, LooksPastEmptyMatches) {
+TEST(RegexSplitter, CutsAtEmptyMatches) {
   EXPECT_THAT(splitter({"b*"}).split("a\xc3\xa9"
                                      "bb"
                                      "c"),
-              ElementsAre("a\xc3\xa9", "bb", "c"));
+              ElementsAre("a", "\xc3\xa9", "bb", "c"));
+  EXPECT_THAT(splitter({R"((?=(\d{3})+(?!\d)))"}).split("x12345"), ElementsAre("x12", "345"));
 }
 
 TEST(RegexSplitter, TakesInvalidBytesOneByOne) {

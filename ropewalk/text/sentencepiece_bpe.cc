@@ -5,58 +5,12 @@
 #include <utility>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/text/utf8.h"
+#include "ropewalk/text/sentencepiece_spelling.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr std::string_view kSpace = "\xe2\x96\x81";  // U+2581, how this model writes ' '
-
 TokenizerDefaults defaults() { return {.bos = 1, .eos = 2, .unknown = 0, .add_bos = true}; }
-
-std::string escape_spaces(std::string_view text, bool prefix) {
-  std::string escaped;
-  escaped.reserve(text.size() + text.size() / 2);
-  if (prefix) escaped += kSpace;
-  for (const char c : text) {
-    if (c == ' ') {
-      escaped += kSpace;
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string unescape_spaces(std::string_view text) {
-  std::string plain;
-  plain.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const bool space = text.substr(at).starts_with(kSpace);
-    plain += space ? ' ' : text[at];
-    at += space ? kSpace.size() : 1;
-  }
-  return plain;
-}
-
-// Returns the byte that "<0xHH>" spells, or -1.
-int byte_spelled(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-  };
-  const int high = digit(text[3]);
-  const int low = digit(text[4]);
-  return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
-// The character `text` begins with: a valid one, or a single byte of what is none.
-std::string_view first_character(std::string_view text) {
-  return text.substr(0, std::max<size_t>(utf8_length(text), 1));
-}
 
 // Up to four bytes as a number; no two characters share one, since none but U+0000 begins with 0.
 uint32_t code(std::string_view character) {
@@ -96,26 +50,13 @@ SentencePieceBpe::SentencePieceBpe(const Vocabulary& vocabulary)
     : TokenizerBase(vocabulary, defaults()),
       add_space_prefix_(vocabulary.add_space_prefix.value_or(true)),
       scores_(vocabulary.scores) {
-  constexpr const char* kScores = "tokenizer.ggml.scores";
-  if (scores_.size() != size()) {
-    throw Error(kScores, "must hold one score per token (" + std::to_string(size()) + ")",
-                std::to_string(scores_.size()));
-  }
-  if (std::any_of(scores_.begin(), scores_.end(), [](float s) { return std::isnan(s); })) {
-    throw Error(kScores, "must be numbers", "nan");
-  }
-
+  check_scores(scores_);
   byte_ids_.fill(-1);
   ids_.reserve(size());
   for (int32_t id = 0; id < static_cast<int32_t>(size()); ++id) {
     const std::string_view text = spelling(id);
     if (type_of(id) == TokenType::kByte) {
-      const int byte = byte_spelled(text);
-      if (byte < 0) {
-        throw Error("tokenizer.ggml.tokens", "a byte token must read \"<0xHH>\"",
-                    "\"" + std::string(text) + "\" as token " + std::to_string(id));
-      }
-      int32_t& slot = byte_ids_[static_cast<size_t>(byte)];
+      int32_t& slot = byte_ids_[checked_byte(id)];
       if (slot < 0) slot = id;
     } else if (spells_text(type_of(id)) && !text.empty()) {
       ids_.emplace(text, id);
@@ -219,15 +160,11 @@ void SentencePieceBpe::append_fallback(std::string_view character,
   }
 }
 
-uint8_t SentencePieceBpe::byte_of(int32_t id) const {
-  return static_cast<uint8_t>(byte_spelled(spelling(id)));
-}
-
 std::string SentencePieceBpe::piece(int32_t id) const {
   check_id(id);
   switch (type_of(id)) {
     case TokenType::kByte:
-      return std::string(1, static_cast<char>(byte_of(id)));
+      return std::string(1, static_cast<char>(checked_byte(id)));
     case TokenType::kNormal:
     case TokenType::kUnused:
       return unescape_spaces(spelling(id));
@@ -237,31 +174,7 @@ std::string SentencePieceBpe::piece(int32_t id) const {
 }
 
 std::string SentencePieceBpe::decode(std::span<const int32_t> ids, DecodeOptions options) const {
-  std::string text;
-  std::string escaped;  // one stretch between special tokens, as encode_text() saw it
-  const auto flush = [&] {
-    // Unescaped as a whole: a vocabulary without U+2581 spells it in bytes.
-    std::string plain = unescape_spaces(escaped);
-    const bool prefixed = add_space_prefix_ && options.strip_space_prefix;
-    text += prefixed && plain.starts_with(' ') ? plain.substr(1) : plain;
-    escaped.clear();
-  };
-  for (const int32_t id : ids) {
-    check_id(id);
-    if (type_of(id) == TokenType::kByte) {
-      escaped += static_cast<char>(byte_of(id));
-    } else if (type_of(id) == TokenType::kNormal || type_of(id) == TokenType::kUnused) {
-      escaped += spelling(id);
-    } else if (!is_hidden(id)) {
-      flush();
-      text += spelling(id);
-    } else {
-      flush();
-      if (options.show_control) text += spelling(id);
-    }
-  }
-  flush();
-  return text;
+  return decode_stretches(ids, options, add_space_prefix_ && options.strip_space_prefix);
 }
 
 }  // namespace ropewalk

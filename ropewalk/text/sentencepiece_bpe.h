@@ -44,9 +44,6 @@ class SentencePieceBpe final : public TokenizerBase {
 
   void append_fallback(std::string_view character, std::vector<int32_t>& ids) const;
 
-  // The byte that a token of type kByte stands for.
-  uint8_t byte_of(int32_t id) const;
-
   bool add_space_prefix_;
   size_t longest_ = 0;         // bytes of the longest token that text may spell
   std::vector<float> scores_;  // (n_tokens)

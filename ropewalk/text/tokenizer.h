@@ -16,31 +16,42 @@ namespace ropewalk {
 // What a model file says about its tokenizer: one field per `tokenizer.ggml.*` key, empty where the
 // key is absent. A plain value: `make_tokenizer` judges it.
 struct Vocabulary {
-  // tokenizer.ggml.model: "llama" or "gpt2".
+  // tokenizer.ggml.model: "llama" (SentencePiece BPE), "gpt2" (byte-level BPE), "gemma4" (BPE over
+  // characters), "t5" (unigram) or "bert" (WordPiece).
   std::string model = {};
-  // tokenizer.ggml.pre, read for "gpt2" only; empty: "default".
+  // tokenizer.ggml.pre, read for "gpt2" and "gemma4"; empty: "default", or "gemma4".
   std::string pre = {};
   // (n_tokens) as the file spells them, byte-level letters included.
   std::vector<std::string> tokens = {};
-  // (n_tokens); "llama" merges the highest first. May be empty for "gpt2".
+  // (n_tokens); "llama" merges the highest first, "t5" seeks the largest sum. May be empty else.
   std::vector<float> scores = {};
   // (n_tokens) values of TokenType, or empty: all normal. BOS and EOS are control tokens anyway.
   std::vector<int32_t> token_types = {};
-  // "left right", best first; "gpt2" only.
+  // "left right", best first; "gpt2" and "gemma4".
   std::vector<std::string> merges = {};
-  // Absent: 1, 2 and 0 for "llama", none for "gpt2".
+  // Absent: 1, 2 and 0 for "llama"; none, 1 and 2 for "t5"; else none.
   std::optional<int32_t> bos = {};
   std::optional<int32_t> eos = {};
   std::optional<int32_t> unknown = {};
-  // Absent: true for "llama"; for "gpt2" as its pre-tokenizer does.
+  // tokenizer.ggml.cls_token_id and seperator_token_id (sic): BOS and EOS of "bert", where absent
+  // 101 and 102; its unknown is 100.
+  std::optional<int32_t> classification = {};
+  std::optional<int32_t> separator = {};
+  // Absent: true for "llama" and "bert"; for "gpt2" and "gemma4" as its pre-tokenizer does.
   std::optional<bool> add_bos = {};
-  // Absent: false.
+  // Absent: true for "t5", else false.
   std::optional<bool> add_eos = {};
-  // Absent: true; read for "llama" only.
+  // The same for "bert", absent: true.
+  std::optional<bool> add_separator = {};
+  // Absent: true for "llama", false for "t5".
   std::optional<bool> add_space_prefix = {};
-  // A rule of unigram tokenizers. Both models here keep every space, as llama.cpp does, so that
-  // text round-trips: they ignore it.
+  // Of "t5", absent: false. "llama" keeps every space, as llama.cpp does, so that text round-trips.
   std::optional<bool> remove_extra_whitespaces = {};
+  // Bytes, "t5" only; see chars_map.h.
+  std::string precompiled_charsmap = {};
+  // tokenizer.ggml.normalizer.*, "bert" only. Absent: true, and as `lowercase`.
+  std::optional<bool> lowercase = {};
+  std::optional<bool> strip_accents = {};
 };
 
 // The numbers are those of tokenizer.ggml.token_type.
@@ -70,8 +81,9 @@ class Tokenizer {
 
   // Returns the ids of `text`.
   //   text  any bytes, invalid UTF-8 included: nothing is lost where the vocabulary can spell it
-  //         (byte tokens, or a byte-level alphabet); what it cannot spell becomes `unknown` in
-  //         "llama", and is left out in "gpt2"
+  //         (byte tokens, or a byte-level alphabet) and the model does not rewrite text ("t5" and
+  //         "bert" do); what it cannot spell becomes `unknown`, and is left out in "gpt2" and
+  //         "gemma4"
   // Control tokens come from the text only if `parse_special`, whatever the text spells.
   // One BOS at most is added: none if `parse_special` and the text itself begins with it.
   // Time is n log n for a given vocabulary, one long word included.
@@ -80,9 +92,9 @@ class Tokenizer {
 
   // Returns the bytes that `ids` spell.
   //   ids  any ids: throws Error on one outside [0, size())
-  // decode(encode(text)) == text for all bytes the vocabulary can spell. Only "llama" has an
-  // exception: U+2581 in the text is that tokenizer's own spelling of a space and comes back as
-  // one. The space prefix is one per stretch of text, so it is taken back after each special token
+  // decode(encode(text)) == text for all bytes the vocabulary can spell. "llama" and
+  // "gemma4" have an exception: U+2581 in the text is their own spelling of a space and comes back
+  // as one. The space prefix is one per stretch of text, so it is taken back after each special token
   // too (llama.cpp leaves those in).
   virtual std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const = 0;
 

@@ -1,8 +1,11 @@
 #include "ropewalk/text/tokenizer_base.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/text/sentencepiece_spelling.h"
 
 namespace ropewalk {
 namespace {
@@ -61,7 +64,8 @@ TokenizerBase::TokenizerBase(const Vocabulary& vocabulary, const TokenizerDefaul
       checked_id("tokenizer.ggml.unknown_token_id", vocabulary.unknown, defaults.unknown, n_tokens);
   add_bos_ =
       checked_addition("tokenizer.ggml.add_bos_token", vocabulary.add_bos, defaults.add_bos, bos_);
-  add_eos_ = checked_addition("tokenizer.ggml.add_eos_token", vocabulary.add_eos, false, eos_);
+  add_eos_ =
+      checked_addition("tokenizer.ggml.add_eos_token", vocabulary.add_eos, defaults.add_eos, eos_);
   // A file without types, or with careless ones, would print these and let text spell them.
   for (const std::optional<int32_t> id : {bos_, eos_}) {
     if (id) types_[static_cast<size_t>(*id)] = TokenType::kControl;
@@ -105,6 +109,51 @@ void TokenizerBase::check_id(int32_t id) const {
     throw Error("token id", "must be in [0, " + std::to_string(tokens_.size()) + ")",
                 std::to_string(id));
   }
+}
+
+void TokenizerBase::check_scores(std::span<const float> scores) const {
+  constexpr const char* kKey = "tokenizer.ggml.scores";
+  if (scores.size() != size()) {
+    throw Error(kKey, "must hold one score per token (" + std::to_string(size()) + ")",
+                std::to_string(scores.size()));
+  }
+  if (std::any_of(scores.begin(), scores.end(), [](float score) { return std::isnan(score); })) {
+    throw Error(kKey, "must be numbers", "nan");
+  }
+}
+
+uint8_t TokenizerBase::checked_byte(int32_t id) const {
+  const int byte = byte_spelled(spelling(id));
+  if (byte < 0) {
+    throw Error("tokenizer.ggml.tokens", "a byte token must read \"<0xHH>\"",
+                "\"" + spelling(id) + "\" as token " + std::to_string(id));
+  }
+  return static_cast<uint8_t>(byte);
+}
+
+std::string TokenizerBase::decode_stretches(std::span<const int32_t> ids, DecodeOptions options,
+                                            bool strip_prefix) const {
+  std::string text;
+  std::string escaped;  // one stretch between special tokens, as encode_text() saw it
+  const auto flush = [&] {
+    std::string plain = unescape_spaces(escaped);
+    text += strip_prefix && plain.starts_with(' ') ? plain.substr(1) : plain;
+    escaped.clear();
+  };
+  for (const int32_t id : ids) {
+    check_id(id);
+    const TokenType type = type_of(id);
+    if (type == TokenType::kByte) {
+      escaped += static_cast<char>(checked_byte(id));
+    } else if (type == TokenType::kNormal || type == TokenType::kUnused) {
+      escaped += spelling(id);
+    } else {
+      flush();
+      if (!is_hidden(id) || options.show_control) text += spelling(id);
+    }
+  }
+  flush();
+  return text;
 }
 
 bool TokenizerBase::is_hidden(int32_t id) const {

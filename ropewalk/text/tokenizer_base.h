@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct TokenizerDefaults {
   std::optional<int32_t> eos = {};
   std::optional<int32_t> unknown = {};
   bool add_bos = false;
+  bool add_eos = false;
 };
 
 class TokenizerBase : public Tokenizer {
@@ -50,6 +52,19 @@ class TokenizerBase : public Tokenizer {
 
   // Throws Error on an id outside [0, size()).
   void check_id(int32_t id) const;
+
+  // Throws Error unless there is one score a token, each a number.
+  void check_scores(std::span<const float> scores) const;
+
+  // The byte that a token of type kByte stands for. Throws Error if it is not spelled "<0xHH>".
+  uint8_t checked_byte(int32_t id) const;
+
+  // What SentencePiece's tokens spell: U+2581 as a space, byte tokens as bytes, other special tokens
+  // as they are. Each stretch between special tokens is decoded as a whole, for a vocabulary may
+  // spell U+2581 in bytes.
+  //   strip_prefix  the space that begins a stretch is left out
+  std::string decode_stretches(std::span<const int32_t> ids, DecodeOptions options,
+                               bool strip_prefix) const;
 
   // A control token, an unknown one: decode() leaves it out unless asked.
   bool is_hidden(int32_t id) const;
