@@ -71,6 +71,20 @@ HWY_INLINE void reduce(DoubleVec position, DoubleVec position_lo, DoubleVec turn
   high = hn::NegMulAdd(hn::Sub(quarters, to_integer), hn::Set(tag, 0.25), product);
 }
 
+// A reduced angle less another, reduced again: `high` is exact still, `rest` off by 2^-65 turns.
+HWY_INLINE void reduce_difference(DoubleVec from_high, DoubleVec from_rest, DoubleVec from_quarters,
+                                  DoubleVec& high, DoubleVec& rest, DoubleVec& quarters) {
+  const DoubleTag tag;
+  const hn::RebindToUnsigned<DoubleTag> bits_tag;
+  const DoubleVec to_integer = hn::Set(tag, 0x1.8p52);
+  const DoubleVec apart = hn::Sub(high, from_high);  // a quarter turn and a little at most
+  rest = hn::Add(hn::Sub(rest, from_rest), sum_error(high, hn::Neg(from_high), apart));
+  const DoubleVec own = hn::MulAdd(apart, hn::Set(tag, 4.0), to_integer);
+  high = hn::NegMulAdd(hn::Sub(own, to_integer), hn::Set(tag, 0.25), apart);
+  const auto count = hn::Sub(hn::BitCast(bits_tag, quarters), hn::BitCast(bits_tag, from_quarters));
+  quarters = hn::BitCast(tag, hn::Add(count, hn::BitCast(bits_tag, own)));
+}
+
 // Turns cos and sin of what reduce() left by the quarters that it took.
 HWY_INLINE void put_back(DoubleVec quarters, DoubleVec& cosine, DoubleVec& sine) {
   const DoubleTag tag;
@@ -87,10 +101,9 @@ HWY_INLINE void put_back(DoubleVec quarters, DoubleVec& cosine, DoubleVec& sine)
   sine = hn::Xor(second, hn::BitCast(tag, sine_sign));
 }
 
-// Error: at most 2^-51 of each result, and 2^-63; for float tables. Position and turns as for
-// reduce().
-HWY_INLINE void cos_sin(DoubleVec position, DoubleVec position_lo, DoubleVec turns,
-                        DoubleVec turns_lo, DoubleVec& cosine, DoubleVec& sine) {
+// Of a reduced angle. Error: at most 2^-51 of each result, and what `rest` is off by; for float tables.
+HWY_INLINE void cos_sin_of_reduced(DoubleVec high, DoubleVec rest, DoubleVec quarters,
+                                   DoubleVec& cosine, DoubleVec& sine) {
   // (2 pi)^n / n! with the signs of the series, to x^15 and x^16: what follows is below 2^-54.
   static constexpr double kSine[] = {
       -0x1.6fadb9f155744p-1, 0x1.e8f434d018d63p+1, -0x1.e3074fde8871fp+3, 0x1.50783487ee782p+5,
@@ -99,8 +112,6 @@ HWY_INLINE void cos_sin(DoubleVec position, DoubleVec position_lo, DoubleVec tur
       0x1.20c62c2f2d7f5p-2,  -0x1.b6e24f44b128fp+0, 0x1.f9d38a3763cc3p+2,
       -0x1.a6d1f2a204a8cp+4, 0x1.e1f506891babbp+5,  -0x1.55d3c7e3cbffap+6,
       0x1.03c1f081b5ac4p+6,  -0x1.3bd3cc9be45dep+4, 1.0};
-  DoubleVec high, rest, quarters;
-  reduce(position, position_lo, turns, turns_lo, high, rest, quarters);
   const DoubleVec x = hn::Add(high, rest);
   const DoubleVec squared = hn::Mul(x, x);
   sine = hn::Mul(polynomial(kSine, squared), x);
@@ -108,10 +119,18 @@ HWY_INLINE void cos_sin(DoubleVec position, DoubleVec position_lo, DoubleVec tur
   put_back(quarters, cosine, sine);
 }
 
-// The same as cos_sin_of_turns() of turns.h reckons: at most 2 ulps of each result above 2^-10, and
-// 2^-62 below.
-HWY_INLINE void cos_sin_precise(DoubleVec position, DoubleVec position_lo, DoubleVec turns,
-                                DoubleVec turns_lo, DoubleVec& cosine, DoubleVec& sine) {
+// Error: at most 2^-51 of each result, and 2^-63. Position and turns as for reduce().
+HWY_INLINE void cos_sin(DoubleVec position, DoubleVec position_lo, DoubleVec turns,
+                        DoubleVec turns_lo, DoubleVec& cosine, DoubleVec& sine) {
+  DoubleVec high, rest, quarters;
+  reduce(position, position_lo, turns, turns_lo, high, rest, quarters);
+  cos_sin_of_reduced(high, rest, quarters, cosine, sine);
+}
+
+// Of a reduced angle, as cos_sin_of_turns() of turns.h reckons: at most 2 ulps of each result above
+// 2^-10, and below them 2^-63 and what `rest` is off by.
+HWY_INLINE void cos_sin_precise_of_reduced(DoubleVec high, DoubleVec rest, DoubleVec quarters,
+                                           DoubleVec& cosine, DoubleVec& sine) {
   static constexpr double kSine[] = {
       1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800,
       1.0 / 362880,          -1.0 / 5040,          1.0 / 120,        -1.0 / 6};
@@ -119,8 +138,6 @@ HWY_INLINE void cos_sin_precise(DoubleVec position, DoubleVec position_lo, Doubl
       -1.0 / 6402373705728000, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600,
       -1.0 / 3628800,          1.0 / 40320,          -1.0 / 720,         1.0 / 24};
   const DoubleTag tag;
-  DoubleVec high, rest, quarters;
-  reduce(position, position_lo, turns, turns_lo, high, rest, quarters);
   const DoubleVec turn = hn::Add(high, rest);
   const DoubleVec turn_lo = sum_error(high, rest, turn);
   // x = 2 pi * turn, as a sum of two doubles.
@@ -145,6 +162,14 @@ HWY_INLINE void cos_sin_precise(DoubleVec position, DoubleVec position_lo, Doubl
   cosine = hn::MulAdd(hn::Mul(squared, squared), polynomial(kCosine, squared), correction);
   cosine = hn::Add(slope, cosine);
   put_back(quarters, cosine, sine);
+}
+
+// At most 2 ulps of each result above 2^-10, and 2^-62 below.
+HWY_INLINE void cos_sin_precise(DoubleVec position, DoubleVec position_lo, DoubleVec turns,
+                                DoubleVec turns_lo, DoubleVec& cosine, DoubleVec& sine) {
+  DoubleVec high, rest, quarters;
+  reduce(position, position_lo, turns, turns_lo, high, rest, quarters);
+  cos_sin_precise_of_reduced(high, rest, quarters, cosine, sine);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -333,6 +333,77 @@ HWY_INLINE void rows(const RowBlock& block, Element* entries) {
   }
 }
 
+// Positions of kPairMultiple pairs, each by its axis, and their turns per token.
+class PairPositions {
+ public:
+  PairPositions(const RowBlock& block, int64_t first_pair) : block_(block), pair_(first_pair) {}
+
+  void stand_at(int64_t row) {
+    for (int64_t x = 0; x < kPairMultiple; ++x) {
+      const int64_t axis = block_.axis == nullptr ? 0 : block_.axis[pair_ + x];
+      const SplitPosition& position = block_.positions[row * block_.n_axes + axis];
+      position_[x] = position.start + position.step;
+      position_lo_[x] = position.start_lo;
+    }
+  }
+
+  // The angles of pairs x, x + 1, ..., reduced.
+  void turn(size_t x, DoubleVec& high, DoubleVec& rest, DoubleVec& quarters) const {
+    const DoubleTag tag;
+    reduce(hn::Load(tag, position_ + x), hn::Load(tag, position_lo_ + x),
+           hn::Load(tag, block_.turns + pair_ + x), hn::Load(tag, block_.turns_lo + pair_ + x),
+           high, rest, quarters);
+  }
+
+ private:
+  const RowBlock& block_;
+  const int64_t pair_;
+  HWY_ALIGN double position_[kPairMultiple];
+  HWY_ALIGN double position_lo_[kPairMultiple];
+};
+
+// Turns of `to` less those of `from`; the amplitude is that of `to`.
+template <typename Element>
+HWY_INLINE void rows_between(const RowBlock& from, const RowBlock& to, Element* entries) {
+  const DoubleTag tag;
+  const DoubleVec amplitude = hn::Set(tag, to.amplitude);
+  for (int64_t pair = 0; pair < to.n_pairs; pair += kPairMultiple) {
+    PairPositions before(from, pair);
+    PairPositions after(to, pair);
+    for (int64_t r = 0; r < to.n_rows; ++r) {
+      before.stand_at(r);
+      after.stand_at(r);
+      Element* const out = entries + r * 2 * to.n_pairs + pair;
+      for (size_t x = 0; x < kPairMultiple; x += hn::Lanes(tag)) {
+        DoubleVec from_high, from_rest, from_quarters, high, rest, quarters, cosine, sine;
+        before.turn(x, from_high, from_rest, from_quarters);
+        after.turn(x, high, rest, quarters);
+        reduce_difference(from_high, from_rest, from_quarters, high, rest, quarters);
+        if constexpr (std::is_same_v<Element, double>) {
+          cos_sin_precise_of_reduced(high, rest, quarters, cosine, sine);
+        } else {
+          cos_sin_of_reduced(high, rest, quarters, cosine, sine);
+        }
+        store_entries(hn::Mul(cosine, amplitude), out + x);
+        store_entries(hn::Mul(sine, amplitude), out + to.n_pairs + x);
+      }
+    }
+  }
+}
+
+void between_f32(const RowBlock& from, const RowBlock& to, float* out) {
+  rows_between(from, to, out);
+}
+void between_bf16(const RowBlock& from, const RowBlock& to, Bf16* out) {
+  rows_between(from, to, out);
+}
+void between_f16(const RowBlock& from, const RowBlock& to, F16* out) {
+  rows_between(from, to, out);
+}
+void between_f64(const RowBlock& from, const RowBlock& to, double* out) {
+  rows_between(from, to, out);
+}
+
 void rows_f32(const RowBlock& block, float* entries) { rows(block, entries); }
 void rows_bf16(const RowBlock& block, Bf16* entries) { rows(block, entries); }
 void rows_f16(const RowBlock& block, F16* entries) { rows(block, entries); }

@@ -20,6 +20,10 @@ HWY_EXPORT(rows_f32);
 HWY_EXPORT(rows_bf16);
 HWY_EXPORT(rows_f16);
 HWY_EXPORT(rows_f64);
+HWY_EXPORT(between_f32);
+HWY_EXPORT(between_bf16);
+HWY_EXPORT(between_f16);
+HWY_EXPORT(between_f64);
 
 namespace {
 
@@ -88,6 +92,23 @@ void fill_rows(const RowBlock& block, F16* entries) noexcept {
 template <>
 void fill_rows(const RowBlock& block, double* entries) noexcept {
   HWY_DYNAMIC_DISPATCH(rows_f64)(block, entries);
+}
+
+template <>
+void fill_rows_between(const RowBlock& from, const RowBlock& to, float* entries) noexcept {
+  HWY_DYNAMIC_DISPATCH(between_f32)(from, to, entries);
+}
+template <>
+void fill_rows_between(const RowBlock& from, const RowBlock& to, Bf16* entries) noexcept {
+  HWY_DYNAMIC_DISPATCH(between_bf16)(from, to, entries);
+}
+template <>
+void fill_rows_between(const RowBlock& from, const RowBlock& to, F16* entries) noexcept {
+  HWY_DYNAMIC_DISPATCH(between_f16)(from, to, entries);
+}
+template <>
+void fill_rows_between(const RowBlock& from, const RowBlock& to, double* entries) noexcept {
+  HWY_DYNAMIC_DISPATCH(between_f64)(from, to, entries);
 }
 
 }  // namespace ropewalk

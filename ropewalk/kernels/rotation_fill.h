@@ -72,6 +72,11 @@ struct RowBlock {
 template <typename Element>
 void fill_rows(const RowBlock& block, Element* entries) noexcept;
 
+// The same of the turns of `to` less those of `from`, of as many pairs and rows; the amplitude is that
+// of `to`.
+template <typename Element>
+void fill_rows_between(const RowBlock& from, const RowBlock& to, Element* entries) noexcept;
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_KERNELS_ROTATION_FILL_H_

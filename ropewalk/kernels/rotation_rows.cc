@@ -9,7 +9,6 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/kernels/rotation_fill.h"
-#include "ropewalk/math/turns.h"
 
 namespace ropewalk {
 namespace {
@@ -99,10 +98,48 @@ struct Turns {
   }
 };
 
-void convert(double value, float& out) { out = static_cast<float>(value); }
-void convert(double value, Bf16& out) { out = to_bf16(static_cast<float>(value)); }
-void convert(double value, F16& out) { out = to_f16(static_cast<float>(value)); }
-void convert(double value, double& out) { out = value; }
+RowBlock block_of(const Turns& turns, const RowPositions& positions, double amplitude) {
+  return {.turns = turns.hi.data(),
+          .turns_lo = turns.lo.data(),
+          .axis = turns.axis.empty() ? nullptr : turns.axis.data(),
+          .n_pairs = static_cast<int64_t>(turns.hi.size()),
+          .amplitude = amplitude,
+          .n_axes = positions.n_axes()};
+}
+
+// Rows [first, first + count) of a block, whose positions are put into `split`.
+RowBlock some_rows(RowBlock block, const RowPositions& positions, int64_t first, int64_t count,
+                   std::vector<SplitPosition>& split) {
+  split.clear();
+  const std::optional<int64_t> whole = positions.whole_first();
+  for (int64_t r = first; r < first + count; ++r) {
+    if (whole.has_value()) {
+      split.emplace_back(*whole + r);
+      continue;
+    }
+    for (int64_t axis = 0; axis < block.n_axes; ++axis) split.emplace_back(positions.at(r, axis));
+  }
+  block.positions = split.data();
+  block.n_rows = count;
+  return block;
+}
+
+// Runs fill(first, count, scratch) over all rows, with one Scratch a thread.
+template <typename Scratch, typename Fill>
+void for_rows(int64_t n_rows, int64_t pair_stride, const Fill& fill) {
+  const auto fill_part = [&](int64_t part, Scratch& scratch) {
+    const int64_t first = part * kRowsAtOnce;
+    fill(first, std::min(kRowsAtOnce, n_rows - first), scratch);
+  };
+  const int64_t n_parts = (n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  if (n_rows * pair_stride >= kEntriesForThreads) {
+    parallel_for(
+        n_parts, [] { return Scratch(); }, fill_part);
+    return;
+  }
+  Scratch scratch;
+  for (int64_t part = 0; part < n_parts; ++part) fill_part(part, scratch);
+}
 
 }  // namespace
 
@@ -167,36 +204,12 @@ void fill_rotation_rows(const Spectrum& spectrum, const RowPositions& positions,
   check_axes(spectrum, n_axes);
   check_rows(spectrum.n_pairs(), first_row, count, table.n_pairs, table.n_rows);
   const Turns turns(spectrum, n_axes > 1);
-  const RowBlock all = {.turns = turns.hi.data(),
-                        .turns_lo = turns.lo.data(),
-                        .axis = turns.axis.empty() ? nullptr : turns.axis.data(),
-                        .n_pairs = table.pair_stride,
-                        .amplitude = factor_of(spectrum.amplitude, amplitude),
-                        .n_axes = n_axes};
-  const auto fill_some = [&](int64_t part, std::vector<SplitPosition>& split) {
-    const int64_t first = part * kRowsAtOnce;
-    RowBlock block = all;
-    block.n_rows = std::min(kRowsAtOnce, count - first);
-    split.clear();
-    const std::optional<int64_t> whole = positions.whole_first();
-    for (int64_t r = first; r < first + block.n_rows; ++r) {
-      if (whole.has_value()) {
-        split.emplace_back(*whole + r);
-        continue;
-      }
-      for (int64_t axis = 0; axis < n_axes; ++axis) split.emplace_back(positions.at(r, axis));
-    }
-    block.positions = split.data();
-    fill_rows(block, table.entries.data() + (first_row + first) * 2 * table.pair_stride);
-  };
-  const int64_t n_parts = (count + kRowsAtOnce - 1) / kRowsAtOnce;
-  if (count * table.pair_stride >= kEntriesForThreads) {
-    parallel_for(
-        n_parts, [] { return std::vector<SplitPosition>(); }, fill_some);
-    return;
-  }
-  std::vector<SplitPosition> split;
-  for (int64_t part = 0; part < n_parts; ++part) fill_some(part, split);
+  const RowBlock all = block_of(turns, positions, factor_of(spectrum.amplitude, amplitude));
+  for_rows<std::vector<SplitPosition>>(
+      count, table.pair_stride, [&](int64_t first, int64_t n_rows, auto& split) {
+        fill_rows(some_rows(all, positions, first, n_rows, split),
+                  table.entries.data() + (first_row + first) * 2 * table.pair_stride);
+      });
 }
 
 template <typename Element>
@@ -243,23 +256,19 @@ RotationRows<Element> re_rotation_rows(const Spectrum& from, const RowPositions&
   }
   const double factor = factor_of(step.amplitude, amplitude);
   RotationRows<Element> table(to.n_pairs(), count);
-  const auto turns = [](const Spectrum& spectrum, const RowPositions& positions, int64_t row,
-                        int64_t pair) {
-    const int64_t axis = positions.n_axes() == 1 ? 0 : spectrum.axis[pair];
-    return fraction_of_turn(positions.at(row, axis), spectrum.turns_per_token[pair]);
+  const Turns from_turns(from, from_positions.n_axes() > 1);
+  const Turns to_turns(to, to_positions.n_axes() > 1);
+  const RowBlock from_all = block_of(from_turns, from_positions, 1);
+  const RowBlock to_all = block_of(to_turns, to_positions, factor);
+  struct Scratch {
+    std::vector<SplitPosition> from;
+    std::vector<SplitPosition> to;
   };
-  for (int64_t r = 0; r < count; ++r) {
-    Element* const cos = table.entries.data() + r * 2 * table.pair_stride;
-    Element* const sin = cos + table.pair_stride;
-    for (int64_t pair = 0; pair < table.pair_stride; ++pair) {
-      const DoubleDouble angle = pair < to.n_pairs() ? turns(to, to_positions, r, pair) -
-                                                           turns(from, from_positions, r, pair)
-                                                     : DoubleDouble();
-      const CosSin value = cos_sin_of_turns(angle);
-      convert(value.cos * factor, cos[pair]);
-      convert(value.sin * factor, sin[pair]);
-    }
-  }
+  for_rows<Scratch>(count, table.pair_stride, [&](int64_t first, int64_t n_rows, Scratch& split) {
+    fill_rows_between(some_rows(from_all, from_positions, first, n_rows, split.from),
+                      some_rows(to_all, to_positions, first, n_rows, split.to),
+                      table.entries.data() + first * 2 * table.pair_stride);
+  });
   return table;
 }
 

@@ -86,7 +86,9 @@ RotationRows<Element> rotation_rows(const Spectrum& spectrum, const RowPositions
 Spectrum re_rotation_spectrum(const Spectrum& from, const Spectrum& to);
 
 // The same where the positions differ too: row r turns from from_positions at r under `from` to
-// to_positions at r under `to`. Error as above.
+// to_positions at r under `to`. Entries are as right as those of fill_rotation_rows() while both spectra
+// stay within its bounds, but doubles below 2^-10 to 2^-61. Throws as above, and where the numbers of
+// positions differ.
 template <typename Element>
 RotationRows<Element> re_rotation_rows(const Spectrum& from, const RowPositions& from_positions,
                                        const Spectrum& to, const RowPositions& to_positions,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -301,6 +302,85 @@ TEST(RotationRows, DifferencesOfSpectraAndPositions) {
       expect_entry(moved.cos_of(r)[pair], 1.5 * far.cos);
       expect_entry(moved.sin_of(r)[pair], 1.5 * far.sin);
     }
+  }
+}
+
+// Doubles lose a bit below 2^-10 where two angles meet.
+void expect_difference(double got, DoubleDouble exact) {
+  if (abs(exact) > 0x1p-10) return expect_entry(got, exact);
+  EXPECT_LE(abs(DoubleDouble(got) - exact), 0x1p-61);
+}
+template <typename Element>
+void expect_difference(Element got, DoubleDouble exact) {
+  expect_entry(got, exact);
+}
+
+template <typename Element>
+void expect_differences(const Spectrum& from, const RowPositions& from_rows, const Spectrum& to,
+                        const RowPositions& to_rows) {
+  const auto table =
+      re_rotation_rows<Element>(from, from_rows, to, to_rows, TableAmplitude::kLeftOut);
+  const auto turns = [](const Spectrum& spectrum, const RowPositions& rows, int64_t r,
+                        int64_t pair) {
+    const int64_t axis = rows.n_axes() == 1 ? 0 : spectrum.axis[static_cast<size_t>(pair)];
+    return fraction_of_turn(rows.at(r, axis), spectrum.turns_per_token[static_cast<size_t>(pair)]);
+  };
+  for (int64_t r = 0; r < table.n_rows; ++r) {
+    for (int64_t pair = 0; pair < table.n_pairs; ++pair) {
+      SCOPED_TRACE("row " + std::to_string(r) + ", pair " + std::to_string(pair));
+      const Exact exact =
+          exact_at(1.0, turns(to, to_rows, r, pair) - turns(from, from_rows, r, pair));
+      expect_difference(table.cos_of(r)[pair], exact.cos);
+      expect_difference(table.sin_of(r)[pair], exact.sin);
+    }
+  }
+}
+
+// Far positions, fractions, several axes, equal spectra and positions: whatever the two sides are.
+TEST(RotationRows, DifferencesAreWithinTheBoundOnEveryTarget) {
+  constexpr int64_t kRows = 40, kAxes = 3;
+  Spectrum from = rope_spectrum(1e4, 46, 23);
+  Spectrum to = rope_spectrum(3e7, 46, 23);
+  const auto here = random_positions(kRows * kAxes, 21);
+  auto there = random_positions(kRows * kAxes, 22);
+  for (size_t r = 0; r < there.size(); r += 5) there[r] = here[r];
+  on_every_target([&] {
+    const auto check = [&]<typename Element>(Element) {
+      const auto list = [&](const std::vector<DoubleDouble>& positions) {
+        return RowPositions::list(std::span(positions).first(kRows));
+      };
+      expect_differences<Element>(from, list(here), to, list(there));
+      expect_differences<Element>(from, list(here), from, list(there));
+      expect_differences<Element>(from, RowPositions::range(1 << 20, kRows), to,
+                                  RowPositions::range(-5, kRows));
+      Spectrum from_axes = from;
+      for (int64_t pair = 0; pair < from.n_pairs(); ++pair)
+        from_axes.axis.push_back(static_cast<uint8_t>(pair % kAxes));
+      Spectrum to_axes = to;
+      to_axes.axis = from_axes.axis;
+      expect_differences<Element>(from_axes, RowPositions::axes(here, kAxes), to_axes,
+                                  RowPositions::axes(there, kAxes));
+    };
+    check(0.0F);
+    check(0.0);
+    check(Bf16());
+    check(F16());
+  });
+}
+
+// Enough rows for threads to share: each is what it is alone.
+TEST(RotationRows, ManyDifferencesAreEachWhatItIsAlone) {
+  constexpr int64_t kRows = 5000;
+  const Spectrum from = rope_spectrum(1e4, 64, 32);
+  const Spectrum to = rope_spectrum(5e5, 64, 32);
+  const auto table =
+      re_rotation_rows<float>(from, RowPositions::range(0, kRows), to,
+                              RowPositions::range(7, kRows), TableAmplitude::kApplied);
+  for (int64_t r = 0; r < kRows; r += 611) {
+    const auto alone =
+        re_rotation_rows<float>(from, RowPositions::range(r, 1), to, RowPositions::range(7 + r, 1),
+                                TableAmplitude::kApplied);
+    EXPECT_EQ(std::memcmp(table.cos_of(r), alone.cos_of(0), 64 * sizeof(float)), 0) << r;
   }
 }
 
