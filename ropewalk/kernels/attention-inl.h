@@ -39,6 +39,7 @@ class FloatKernel {
         head_dim_(kv_.head_dim()),
         passing_(head_dim_ - layout_.rotary_dim),
         value_stride_(kv_.value_stride()),
+        sum_stride_(odd_lines(value_stride_)),
         group_(block.group()),
         rows_(block.rows()),
         first_(block.first_position()) {
@@ -48,16 +49,16 @@ class FloatKernel {
         memory.take<float>(rows_ * head_dim_ * static_cast<int64_t>(block.walk->families().size()));
     key_ = memory.take<float>(head_dim_ * kTile);
     value_ = memory.take<float>(kKeysTogether * (value_stride_ + kTile));
-    scores_ = memory.take<float>(rows_ * kKeysTogether);
-    sums_ = memory.take<float>(rows_ * value_stride_);
+    scores_ = memory.take<float>(rows_ * kScoreStride);
+    sums_ = memory.take<float>(rows_ * sum_stride_);
     largest_ = memory.take<float>(rows_);
     total_ = memory.take<float>(rows_);
   }
 
-  float* scores(int64_t row) const { return scores_ + row * kKeysTogether; }
+  float* scores(int64_t row) const { return scores_ + row * kScoreStride; }
 
   void begin() {
-    std::fill_n(sums_, rows_ * value_stride_, 0.0f);
+    std::fill_n(sums_, rows_ * sum_stride_, 0.0f);
     std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
     std::fill_n(total_, rows_, 0.0f);
     // What passes through, then the pairs, the two of each side by side.
@@ -88,6 +89,10 @@ class FloatKernel {
         to += 2;
       }
     }
+  }
+
+  static bool reads_rows(const WalkFamily& family, int64_t pair) {
+    return !family.key_stands[pair];
   }
 
   void pack_keys(size_t family, int64_t n_pairs, int64_t tile) {
@@ -199,7 +204,7 @@ class FloatKernel {
 
   void finish() {
     for (int64_t r = 0; r < rows_; ++r)
-      block_.write_row(r, sums_ + r * value_stride_, total_[r], largest_[r] * weight_scale(r));
+      block_.write_row(r, sums_ + r * sum_stride_, total_[r], largest_[r] * weight_scale(r));
   }
 
  private:
@@ -230,11 +235,11 @@ class FloatKernel {
 
   void add_product(int64_t row, int64_t tile, int64_t x) {
     const PanelProduct product{.a = scores(row) + tile * kTile,
-                               .a_stride = kKeysTogether,
+                               .a_stride = kScoreStride,
                                .b = value_ + x * kKeysTogether + tile * kTile * kTile,
                                .b_stride = kTile,
-                               .c = sums_ + row * value_stride_ + x,
-                               .c_stride = value_stride_,
+                               .c = sums_ + row * sum_stride_ + x,
+                               .c_stride = sum_stride_,
                                .depth = kTile};
     multiply<Into::kAdd>(product, std::min(kRows, rows_ - row), std::min(kTile, value_stride_ - x));
   }
@@ -304,7 +309,7 @@ class FloatKernel {
         exp2_of_weight(tag, hn::Set(tag, (largest_[r] - largest) * weight_scale(r)));
     largest_[r] = largest;
     total_[r] *= hn::GetLane(decay);
-    float* sums = sums_ + r * value_stride_;
+    float* sums = sums_ + r * sum_stride_;
     for (int64_t x = 0; x < value_stride_; x += lanes)
       hn::Store(hn::Mul(hn::Load(tag, sums + x), decay), tag, sums + x);
   }
@@ -316,6 +321,7 @@ class FloatKernel {
   const int64_t head_dim_;
   const int64_t passing_;  // coordinates that pass through
   const int64_t value_stride_;
+  const int64_t sum_stride_;
   const int64_t group_;
   const int64_t rows_;
   const int64_t first_;  // position of the block's first row
@@ -323,8 +329,8 @@ class FloatKernel {
   float* turned_;        // (families, rows, head_dim)
   float* key_;           // (head_dim, kTile)
   float* value_;         // (columns of kTile, kKeysTogether, kTile)
-  float* scores_;        // (rows, kKeysTogether)
-  float* sums_;          // (rows, value_stride)
+  float* scores_;        // (rows, kScoreStride)
+  float* sums_;          // (rows, sum_stride)
   float* largest_;       // (rows)
   float* total_;         // (rows)
 };

@@ -37,7 +37,7 @@ constexpr int64_t kVectorMultiple = 16;
 
 // Rows of a work item: so many that rotating and packing a tile costs little beside its products,
 // and few enough for their scores and sums to stay in the second cache. Values do not depend on it.
-constexpr int64_t kBlockRows = 384;
+constexpr int64_t kBlockRows = 768;
 
 // Tokens of a work item. Few rows are split so that every thread gets some.
 int64_t tokens_per_block(int64_t n_rows, int64_t group, int64_t n_kv_heads) {

@@ -232,14 +232,55 @@ __m512i rounded_pairs(__m512 x, __m512 y) {
   return _mm512_or_si512(evens, _mm512_slli_epi32(odds, 16));
 }
 
-uint32_t rounded_pair(float x, float y) {
-  const auto rounded = (__m128i)_mm_cvtneps_pbh(_mm_setr_ps(x, y, 0, 0));
-  return static_cast<uint32_t>(_mm_cvtsi128_si32(rounded));
+struct Turn {
+  __m512 cos;
+  __m512 sin;
+};
+
+Turn after(const Turn& a, const Turn& b) {
+  return {_mm512_fnmadd_ps(a.sin, b.sin, _mm512_mul_ps(a.cos, b.cos)),
+          _mm512_fmadd_ps(a.sin, b.cos, _mm512_mul_ps(a.cos, b.sin))};
+}
+
+__m512i turned(__m512 x, __m512 y, const Turn& turn) {
+  return rounded_pairs(_mm512_fnmadd_ps(y, turn.sin, _mm512_mul_ps(x, turn.cos)),
+                       _mm512_fmadd_ps(x, turn.sin, _mm512_mul_ps(y, turn.cos)));
 }
 
 __m512 load_bf16(const Bf16* from) {
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+struct Square {
+  __m512i rows[16];
+};
+
+void transpose(Square& square) {
+  __m512i* const rows = square.rows;
+  __m512i other[16];
+  for (size_t r = 0; r < 16; r += 2) {
+    other[r] = _mm512_unpacklo_epi32(rows[r], rows[r + 1]);
+    other[r + 1] = _mm512_unpackhi_epi32(rows[r], rows[r + 1]);
+  }
+  for (size_t r = 0; r < 16; r += 4) {
+    for (size_t h = 0; h < 2; ++h) {
+      rows[r + 2 * h] = _mm512_unpacklo_epi64(other[r + h], other[r + h + 2]);
+      rows[r + 2 * h + 1] = _mm512_unpackhi_epi64(other[r + h], other[r + h + 2]);
+    }
+  }
+  // Each vector now holds, in its quarters q, four rows of column 4 q + (its place among four).
+  for (size_t r = 0; r < 4; ++r) {
+    const __m512i low02 = _mm512_shuffle_i32x4(rows[r], rows[r + 4], 0x88);
+    const __m512i low13 = _mm512_shuffle_i32x4(rows[r], rows[r + 4], 0xDD);
+    const __m512i high02 = _mm512_shuffle_i32x4(rows[r + 8], rows[r + 12], 0x88);
+    const __m512i high13 = _mm512_shuffle_i32x4(rows[r + 8], rows[r + 12], 0xDD);
+    other[r] = _mm512_shuffle_i32x4(low02, high02, 0x88);
+    other[r + 4] = _mm512_shuffle_i32x4(low13, high13, 0x88);
+    other[r + 8] = _mm512_shuffle_i32x4(low02, high02, 0xDD);
+    other[r + 12] = _mm512_shuffle_i32x4(low13, high13, 0xDD);
+  }
+  std::copy_n(other, 16, rows);
 }
 
 // 2^x for -126 <= x <= 0 within 3e-6 of itself, which a bfloat16 number (2^-9) does not feel; 1 at 0
@@ -286,55 +327,63 @@ class Bf16Kernel {
         passing_pairs_((passing_ + 1) / 2),
         width_(passing_pairs_ + layout_.n_pairs() + kMostDepthPadding),
         value_stride_(kv_.value_stride()),
+        sum_stride_(odd_lines(value_stride_)),
         group_(block.group()),
         rows_(block.rows()),
-        padded_rows_((rows_ + kPanelRows - 1) / kPanelRows * kPanelRows) {
+        padded_rows_((rows_ + kPadding - 1) / kPadding * kPadding) {
     AttentionWorkspace& memory = *block.workspace;
     turned_ = memory.take<uint32_t>(padded_rows_ * width_ *
                                     static_cast<int64_t>(block.walk->families().size()));
-    query_ = memory.take<float>(std::min(kChunk, block.tokens()) * group_ * head_dim_);
+    query_ = memory.take<float>(padded_rows_ * head_dim_);
     key_ = memory.take<uint32_t>(width_ * kTile);
     value_ = memory.take<uint32_t>(kKeysTogether / 2 * (value_stride_ + kTile));
-    scores_ = memory.take<float>(padded_rows_ * kKeysTogether);
-    sums_ = memory.take<float>(padded_rows_ * value_stride_);
+    scores_ = memory.take<float>(padded_rows_ * kScoreStride);
+    sums_ = memory.take<float>(padded_rows_ * sum_stride_);
     largest_ = memory.take<float>(rows_);
     total_ = memory.take<float>(rows_);
-    scale_ = memory.take<float>(block.tokens());
+    tokens_ = memory.take<RowsOfTokens>(padded_rows_ / 16);
   }
 
-  float* scores(int64_t row) const { return scores_ + row * kKeysTogether; }
+  float* scores(int64_t row) const { return scores_ + row * kScoreStride; }
 
   void begin() {
     Unit::start();
-    std::fill_n(sums_, padded_rows_ * value_stride_, 0.0F);
+    std::fill_n(sums_, padded_rows_ * sum_stride_, 0.0F);
     std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
     std::fill_n(total_, rows_, 0.0F);
     std::fill_n(key_, width_ * kTile, 0U);
-    for (int64_t t = 0; t < block_.tokens(); ++t) scale_[t] = block_.query_scale(t);
+    for (int64_t row = 0; row < padded_rows_; row += 16) {
+      take_queries(row);
+      tokens_[row / 16] = tokens_of_rows(row);
+    }
   }
 
+  // Sixteen pairs of kTurnedRows rows at a time: their entries lie side by side in the tables, and
+  // those of the next sixteen pairs come nearer meanwhile.
   void turn_queries(size_t family) {
     const std::vector<HeardPair>& pairs = block_.walk->families()[family].pairs;
+    const int64_t columns = passing_pairs_ + std::ssize(pairs);
     uint32_t* const turned = turned_of(family);
-    std::fill_n(turned, padded_rows_ * width_, 0U);
-    for (int64_t r = 0; r < rows_; ++r) {
-      const float* from = query_of_token(r / group_) + r % group_ * head_dim_ + layout_.rotary_dim;
-      const float scale = scale_[r / group_];
-      uint32_t* to = turned + r * width_;
-      for (int64_t x = 0; x < passing_; x += 2)
-        *to++ = rounded_pair(from[x] * scale, x + 1 < passing_ ? from[x + 1] * scale : 0);
-    }
-    // Some tokens at a time, so that their rows stay near, and pair by pair, because the tables hold
-    // the rows of one pair side by side.
-    for (int64_t begin = 0; begin < block_.tokens(); begin += kChunk) {
-      const int64_t end = std::min(begin + kChunk, block_.tokens());
-      for (int64_t t = begin; t < end; ++t) {
-        std::copy_n(query_of_token(t), group_ * head_dim_,
-                    query_ + (t - begin) * group_ * head_dim_);
+    std::array<Square, kTurnedRows / 16> squares;  // by pair, then by row
+    for (int64_t row = 0; row < padded_rows_; row += kTurnedRows) {
+      const int64_t end = std::min(row + kTurnedRows, padded_rows_);
+      for (int64_t begin = 0; begin < columns; begin += 16) {
+        fetch_entries(pairs, begin + 16, row);
+        for (int64_t c = begin; c < begin + 16; ++c) {
+          for (int64_t r = row; r < end; r += 16)
+            squares[(r - row) / 16].rows[c - begin] = turned_column(pairs, c, r);
+        }
+        for (int64_t r = row; r < end; ++r) {
+          Square& square = squares[(r - row) / 16];
+          if (r % 16 == 0) transpose(square);
+          _mm512_storeu_si512(turned + r * width_ + begin, square.rows[r % 16]);
+        }
       }
-      uint32_t* to = turned + passing_pairs_;
-      for (const HeardPair& pair : pairs) turn_pair(pair, begin, end, to++);
     }
+  }
+
+  static bool reads_rows(const WalkFamily& family, int64_t pair) {
+    return !family.key_stands[pair] && family.pairs[pair].key_steady.anchor_cos == nullptr;
   }
 
   void pack_keys(size_t family, int64_t n_pairs, int64_t tile) {
@@ -356,14 +405,20 @@ class Bf16Kernel {
           _mm512_storeu_si512(to + k, pairs_of(x_row + k, y_row + k));
         continue;
       }
+      if (const SteadyRows& steady = pair.key_steady; steady.anchor_cos != nullptr) {
+        const Turn anchor = {_mm512_set1_ps(steady.anchor_cos[tile]),
+                             _mm512_set1_ps(steady.anchor_sin[tile])};
+        for (int64_t k = 0; k < kTile; k += 16) {
+          const Turn turn = after(
+              anchor, {_mm512_loadu_ps(steady.step_cos + k), _mm512_loadu_ps(steady.step_sin + k)});
+          _mm512_storeu_si512(to + k, turned(load_bf16(x_row + k), load_bf16(y_row + k), turn));
+        }
+        continue;
+      }
       for (int64_t k = 0; k < in_table; k += 16) {
-        const __m512 x = load_bf16(x_row + k);
-        const __m512 y = load_bf16(y_row + k);
-        const __m512 cos = _mm512_loadu_ps(pair.key_cos + j0 + k);
-        const __m512 sin = _mm512_loadu_ps(pair.key_sin + j0 + k);
-        const __m512 turned_x = _mm512_fnmadd_ps(y, sin, _mm512_mul_ps(x, cos));
-        const __m512 turned_y = _mm512_fmadd_ps(x, sin, _mm512_mul_ps(y, cos));
-        _mm512_storeu_si512(to + k, rounded_pairs(turned_x, turned_y));
+        const Turn turn = {_mm512_loadu_ps(pair.key_cos + j0 + k),
+                           _mm512_loadu_ps(pair.key_sin + j0 + k)};
+        _mm512_storeu_si512(to + k, turned(load_bf16(x_row + k), load_bf16(y_row + k), turn));
       }
     }
   }
@@ -424,36 +479,116 @@ class Bf16Kernel {
 
   void finish() {
     for (int64_t r = 0; r < rows_; ++r)
-      block_.write_row(r, sums_ + r * value_stride_, total_[r], largest_[r]);
+      block_.write_row(r, sums_ + r * sum_stride_, total_[r], largest_[r]);
     Unit::stop();
   }
 
  private:
-  static constexpr int64_t kChunk = 16;  // tokens
+  static constexpr int64_t kPadding = 32;  // whole vectors of rows; whole panels of TileUnit
 
-  // The heads of a token that share the keys, one after the other.
-  const float* query_of_token(int64_t t) const {
-    return block_.queries +
-           ((block_.row_begin + t) * block_.n_heads + block_.kv_head * group_) * head_dim_;
+  const float* query_of_row(int64_t r) const {
+    return block_.queries + block_.head_row_of(r) * head_dim_;
   }
+  float* coordinate(int64_t x) const { return query_ + x * padded_rows_; }
   uint32_t* turned_of(size_t family) const {
     return turned_ + static_cast<int64_t>(family) * padded_rows_ * width_;
   }
 
-  // Tokens [begin, end) of the block, whose heads are in query_.
-  void turn_pair(const HeardPair& pair, int64_t begin, int64_t end, uint32_t* to) const {
-    const int64_t first = layout_.first(pair.pair);
-    const int64_t second = layout_.second(pair.pair);
-    for (int64_t t = begin; t < end; ++t) {
-      const float cos = pair.query_cos[block_.row_begin + t] * scale_[t];
-      const float sin = pair.query_sin[block_.row_begin + t] * scale_[t];
-      const float* query = query_ + (t - begin) * group_ * head_dim_;
-      for (int64_t g = 0; g < group_; ++g, query += head_dim_) {
-        const float x = query[first];
-        const float y = query[second];
-        to[(t * group_ + g) * width_] = rounded_pair(x * cos - y * sin, y * cos + x * sin);
+  // Sixteen rows of queries, scaled; zeros past the last.
+  void take_queries(int64_t row) {
+    alignas(64) std::array<float, 16> scale = {};
+    for (int64_t r = row; r < std::min(row + 16, rows_); ++r)
+      scale[r - row] = block_.query_scale(r / group_);
+    for (int64_t x = 0; x < head_dim_; x += 16) {
+      const auto mask = static_cast<__mmask16>((1U << std::min<int64_t>(16, head_dim_ - x)) - 1);
+      Square part;
+      for (int64_t r = 0; r < 16; ++r) {
+        part.rows[r] = row + r >= rows_ ? _mm512_setzero_si512()
+                                        : _mm512_maskz_loadu_epi32(mask, query_of_row(row + r) + x);
+      }
+      transpose(part);
+      for (int64_t c = 0; c < std::min<int64_t>(16, head_dim_ - x); ++c) {
+        _mm512_store_ps(coordinate(x + c) + row, _mm512_mul_ps(_mm512_castsi512_ps(part.rows[c]),
+                                                               _mm512_load_ps(scale.data())));
       }
     }
+  }
+
+  // Sixteen rows' tokens, and which of them each row takes.
+  struct RowsOfTokens {
+    int64_t first;  // counted from the pass's first row
+    __mmask16 mask;
+    __m512i places;
+  };
+
+  RowsOfTokens tokens_of_rows(int64_t row) const {
+    const int64_t first = row / group_;
+    const int64_t count = std::clamp<int64_t>(block_.tokens() - first, 0, 16);
+    alignas(64) std::array<int32_t, 16> places;
+    for (int64_t r = 0; r < 16; ++r) places[r] = static_cast<int32_t>((row + r) / group_ - first);
+    return {block_.row_begin + first, static_cast<__mmask16>((1U << count) - 1),
+            _mm512_load_si512(places.data())};
+  }
+
+  Turn turn_of(const HeardPair& pair, const RowsOfTokens& rows) const {
+    if (pair.query_steady.anchor_cos != nullptr) return steady_turn(pair.query_steady, rows);
+    return {_mm512_maskz_loadu_ps(rows.mask, pair.query_cos + rows.first),
+            _mm512_maskz_loadu_ps(rows.mask, pair.query_sin + rows.first)};
+  }
+
+  // Sixteen tokens from any one on meet two anchors at most.
+  Turn steady_turn(const SteadyRows& steady, const RowsOfTokens& rows) const {
+    const int64_t token = rotations_.first_row() + rows.first;
+    const int64_t anchor = token / kSteadyRows - rotations_.first_row() / kSteadyRows;
+    const int64_t step = token % kSteadyRows;
+    const int64_t left = kSteadyRows - step;  // until the next anchor
+    const auto next = static_cast<__mmask16>(left >= 16 ? 0 : 0xFFFFU << left);
+    const auto both = [&](const float* anchors) {
+      return _mm512_mask_blend_ps(next, _mm512_set1_ps(anchors[anchor]),
+                                  _mm512_set1_ps(anchors[anchor + 1]));
+    };
+    return after(
+        {both(steady.anchor_cos), both(steady.anchor_sin)},
+        {_mm512_loadu_ps(steady.step_cos + step), _mm512_loadu_ps(steady.step_sin + step)});
+  }
+
+  static constexpr int64_t kTurnedRows = 64;
+
+  // The entries that columns [begin, begin + 16) of kTurnedRows rows take.
+  void fetch_entries(const std::vector<HeardPair>& pairs, int64_t begin, int64_t row) const {
+    const int64_t first = block_.row_begin + row / group_;
+    const int64_t end = std::min(begin + 16 - passing_pairs_, std::ssize(pairs));
+    for (int64_t p = std::max<int64_t>(begin - passing_pairs_, 0); p < end; ++p) {
+      if (pairs[p].query_steady.anchor_cos != nullptr) continue;
+      for (int64_t t = first; t < first + kTurnedRows / group_; t += 16) {
+        __builtin_prefetch(pairs[p].query_cos + t);
+        __builtin_prefetch(pairs[p].query_sin + t);
+      }
+    }
+  }
+
+  // One number of each of sixteen rows, from row r; zeros past the last pair.
+  __m512i turned_column(const std::vector<HeardPair>& pairs, int64_t column, int64_t r) const {
+    if (column < passing_pairs_) return passing_pair(column, r);
+    const int64_t p = column - passing_pairs_;
+    return p < std::ssize(pairs) ? turned_pair(pairs[p], r) : _mm512_setzero_si512();
+  }
+
+  // Coordinates 2 c and 2 c + 1 of those that pass through, of sixteen rows.
+  __m512i passing_pair(int64_t c, int64_t row) const {
+    const int64_t x = layout_.rotary_dim + 2 * c;
+    const __m512 second =
+        x + 1 < head_dim_ ? _mm512_load_ps(coordinate(x + 1) + row) : _mm512_setzero_ps();
+    return rounded_pairs(_mm512_load_ps(coordinate(x) + row), second);
+  }
+
+  __m512i turned_pair(const HeardPair& pair, int64_t row) const {
+    const RowsOfTokens& rows = tokens_[row / 16];
+    const Turn turn = turn_of(pair, rows);
+    return turned(_mm512_load_ps(coordinate(layout_.first(pair.pair)) + row),
+                  _mm512_load_ps(coordinate(layout_.second(pair.pair)) + row),
+                  {_mm512_permutexvar_ps(rows.places, turn.cos),
+                   _mm512_permutexvar_ps(rows.places, turn.sin)});
   }
 
   // The weights of a row, rounded, two to a number, from the start of where its scores were.
@@ -473,11 +608,11 @@ class Bf16Kernel {
 
   void add_product(int64_t row, int64_t tile, int64_t n_tiles, int64_t x) {
     Unit::multiply({.a = weights(row) + tile * kTile / 2,
-                    .a_stride = kKeysTogether,
+                    .a_stride = kScoreStride,
                     .b = value_ + x * kKeysTogether / 2 + tile * kTile / 2 * kTile,
                     .b_stride = kTile,
-                    .c = sums_ + row * value_stride_ + x,
-                    .c_stride = value_stride_,
+                    .c = sums_ + row * sum_stride_ + x,
+                    .c_stride = sum_stride_,
                     .rows = std::min(kPanelRows, rows_ - row),
                     .columns = std::min(kTile, value_stride_ - x),
                     .depth = n_tiles * kTile / 2,
@@ -536,7 +671,7 @@ class Bf16Kernel {
     const __m512 decay = exp2_of_weight(_mm512_set1_ps(largest_[r] - largest));
     largest_[r] = largest;
     total_[r] *= _mm512_cvtss_f32(decay);
-    float* sums = sums_ + r * value_stride_;
+    float* sums = sums_ + r * sum_stride_;
     for (int64_t x = 0; x < value_stride_; x += 16)
       _mm512_storeu_ps(sums + x, _mm512_mul_ps(_mm512_loadu_ps(sums + x), decay));
   }
@@ -550,18 +685,19 @@ class Bf16Kernel {
   const int64_t passing_pairs_;  // two by two
   const int64_t width_;          // pairs of a query, with room to read past them
   const int64_t value_stride_;
+  const int64_t sum_stride_;
   const int64_t group_;
   const int64_t rows_;
-  const int64_t padded_rows_;  // whole panels
+  const int64_t padded_rows_;  // a multiple of kPadding
   uint32_t* turned_;  // (families, padded_rows, width): pairs of a family's order, scaled, rotated
-  float* query_;      // (kChunk, group, head_dim)
+  float* query_;      // (head_dim, padded_rows) scaled
   uint32_t* key_;     // (width, kTile)
   uint32_t* value_;   // (columns of kTile, kKeysTogether / 2, kTile)
-  float* scores_;     // (padded_rows, kKeysTogether)
-  float* sums_;       // (padded_rows, value_stride)
+  float* scores_;     // (padded_rows, kScoreStride)
+  float* sums_;       // (padded_rows, sum_stride)
   float* largest_;    // (rows)
   float* total_;      // (rows)
-  float* scale_;      // (tokens)
+  RowsOfTokens* tokens_;  // (padded_rows / 16)
 };
 
 ROPEWALK_END_AVX512BF16

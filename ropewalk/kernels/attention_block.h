@@ -20,6 +20,12 @@ namespace ropewalk {
 inline constexpr int64_t kTilesTogether = 4;
 inline constexpr int64_t kKeysTogether = kTilesTogether * kTile;
 
+// Rows an even number of cache lines apart would share few of the caches' sets.
+//   floats  a multiple of 16
+//   returns floats, or 16 more
+constexpr int64_t odd_lines(int64_t floats) { return floats / 16 % 2 == 0 ? floats + 16 : floats; }
+inline constexpr int64_t kScoreStride = odd_lines(kKeysTogether);
+
 inline constexpr int64_t kMostPanelRows = 32;  // that a kernel may want at once
 
 // Memory of one thread, grown once and reused; handed out from the start again for each work item.
@@ -124,8 +130,8 @@ inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t h
   return words(padded * width) + words(padded * width * families)  // queries, and turned ones
          + words(width * kTile)                                    // keys
          + words(kKeysTogether * (value_stride + kTile))           // values
-         + words(padded * kKeysTogether)                           // scores
-         + words(padded * value_stride)                            // sums
+         + words(padded * kScoreStride)                            // scores
+         + words(padded * odd_lines(value_stride))                 // sums
          + 4 * words(padded)                                       // by row
          + words(families) + words(4 * std::ssize(walk.parts()))   // of the walk
          + words(kMostPanelRows * kTile);                          // scores of a cut panel

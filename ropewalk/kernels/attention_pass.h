@@ -7,6 +7,7 @@
 //   begin()                     sums empty
 //   turn_queries(family)        once per block
 //   pack_keys(family, n_pairs, tile)
+//   reads_rows(family, pair)    whether pack_keys() does, of the pair's table for keys
 //   score(family, first_row, rows, from_pair, to_pair, out, stride)
 //                               scores of the packed tile, pairs [from_pair, to_pair) of the family;
 //                               added to `out` unless from_pair is 0, where what passes through
@@ -17,7 +18,7 @@
 //                               scores of the tiles in the mask become weights, running maximum,
 //                               total and sums follow
 //   add_values(seen)            weights times values; of each panel the mask of tiles that it sees
-//   scores(row)                 (kKeysTogether)
+//   scores(row)                 (kKeysTogether), rows kScoreStride apart
 //   finish()
 #ifndef ROPEWALK_KERNELS_ATTENTION_PASS_H_
 #define ROPEWALK_KERNELS_ATTENTION_PASS_H_
@@ -146,7 +147,7 @@ class AttentionPass {
       if (cover == Cover::kAll) {
         float* to = kernel_.scores(panel.first_row) + t * kTile;
         seen_[panel.index] |= bit;
-        return score_part(part, panel, tile, 0, to, kKeysTogether);
+        return score_part(part, panel, tile, 0, to, kScoreStride);
       }
       cut = cut || cover == Cover::kSome;
     }
@@ -184,7 +185,8 @@ class AttentionPass {
     share_of(kv.head_dim() * kTile / kLine, [&](int64_t x) { fetch_line(keys + x * kLine); });
     share_of(kv.value_stride() * kTile / kLine, [&](int64_t x) { fetch_line(values + x * kLine); });
     share_of(std::ssize(family.pairs), [&](int64_t p) {
-      for (int64_t k = 0; k < (family.key_stands[p] ? 0 : kTile); k += 16) {
+      if (!kernel_.reads_rows(family, p)) return;
+      for (int64_t k = 0; k < kTile; k += 16) {
         fetch_line(family.pairs[p].key_cos + tile * kTile + k);
         fetch_line(family.pairs[p].key_sin + tile * kTile + k);
       }

@@ -11,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kRowMultiple = 16;
+constexpr int64_t kRowMultiple = 16;           // of floats, a cache line
 constexpr int64_t kEntriesForThreads = 65536;  // smaller tables are made sooner than threads wake
 
 // ggml_rope_cache_init in its own roundings: the angle of pair 0 is the position in float32, that
@@ -60,12 +60,20 @@ void fill_float32(const Spectrum& spectrum, std::span<const int64_t> pairs,
   }
 }
 
+// Large tables take an odd number of lines, so that the pairs' entries of one row spread over the
+// caches' sets.
+int64_t stride_of(int64_t rows) {
+  constexpr int64_t kLarge = 64;
+  const int64_t lines = (rows + kRowMultiple - 1) / kRowMultiple;
+  return (lines < kLarge ? lines : lines | 1) * kRowMultiple;
+}
+
 }  // namespace
 
 RotationTable::RotationTable(int64_t pairs, int64_t rows)
     : n_pairs(pairs),
       n_rows(rows),
-      stride((rows + kRowMultiple - 1) / kRowMultiple * kRowMultiple),
+      stride(stride_of(rows)),
       cos(static_cast<size_t>(pairs * stride)),
       sin(static_cast<size_t>(pairs * stride)) {}
 

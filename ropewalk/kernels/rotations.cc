@@ -61,8 +61,8 @@ class Rotations::Builder {
     for (const std::vector<TurnedPair>& branch : turned) {
       std::vector<HeardPair>& heard = out_.heard_.emplace_back();
       for (const auto& [pair, query, key] : branch) {
-        heard.push_back(
-            {pair, query->cos_of(pair), query->sin_of(pair), key->cos_of(pair), key->sin_of(pair)});
+        heard.push_back({pair, query->cos_of(pair), query->sin_of(pair), key->cos_of(pair),
+                         key->sin_of(pair), query->steady_of(pair), key->steady_of(pair)});
       }
     }
   }
@@ -81,9 +81,16 @@ class Rotations::Builder {
     std::vector<bool> wanted;                           // (n_pairs)
     std::vector<int64_t> slot;                          // (n_pairs), of each wanted pair
     const RotationTable* table = nullptr;
+    const RotationTable* anchors = nullptr;  // null where the rows are not steady
+    const RotationTable* steps = nullptr;
 
     const float* cos_of(int64_t pair) const { return table->cos_of(slot[pair]); }
     const float* sin_of(int64_t pair) const { return table->sin_of(slot[pair]); }
+    SteadyRows steady_of(int64_t pair) const {
+      if (anchors == nullptr) return {};
+      const int64_t own = slot[pair];
+      return {anchors->cos_of(own), anchors->sin_of(own), steps->cos_of(own), steps->sin_of(own)};
+    }
   };
 
   struct TurnedPair {
@@ -205,6 +212,7 @@ class Rotations::Builder {
     }
     RotationTable& table = table_of(pairs, first, positions);
     made.table = &table;
+    if (is_steady(made)) fill_steady(made, pairs, first);
     if (!decays()) return;
     check_range(made, pairs);
     const double sign = made.side == Side::kQuery ? 1 : -1;
@@ -212,6 +220,32 @@ class Rotations::Builder {
     for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
       fade(sign * shared_.decay[pairs[slot]], made.centre, positions, slot, table);
     }
+  }
+
+  // Whether tokens rise alike, or in groups that do, from each anchor on. kFloat32 rounds each on its
+  // own.
+  bool is_steady(const Made& made) const {
+    const PositionMap& map = made.map;
+    return mode_ == AngleMode::kExact && !decays() && out_.keys_share_spectrum_ &&
+           made.listed == nullptr && made.limit == kUnbounded && kSteadyRows % map.group == 0 &&
+           map.period == kUnbounded && map.steps.empty() && std::isinf(map.limit);
+  }
+
+  void fill_steady(Made& made, const std::vector<int64_t>& pairs, int64_t first) {
+    std::vector<DoubleDouble> positions;
+    const int64_t first_anchor = first / kSteadyRows;
+    // One more than are needed, so that two can be read at once.
+    for (int64_t anchor = first_anchor; anchor <= end_row() / kSteadyRows + 1; ++anchor)
+      positions.push_back(made.map(anchor * kSteadyRows));
+    made.anchors = &table_of(pairs, first, positions);
+    positions.clear();
+    for (int64_t step = 0; step < kSteadyRows + kStepsAgain; ++step)
+      positions.push_back(made.map.slope * DoubleDouble(step % kSteadyRows / made.map.group));
+    Spectrum unscaled = shared_;
+    unscaled.amplitude = 1;
+    RotationTable& steps = out_.tables_.emplace_back(std::ssize(pairs), std::ssize(positions));
+    fill_rotation_rows(unscaled, pairs, mode_, positions, 0, steps);
+    made.steps = &steps;
   }
 
   // What is too far behind a key's centre fades away; all else that is seen must be in range.

@@ -12,6 +12,18 @@
 
 namespace ropewalk {
 
+// Rows whose positions rise evenly, singly or in groups: the entries of token t are the anchor of t / kSteadyRows times
+// the step of t % kSteadyRows, as complex numbers, right to 3 float ulps of the amplitude. A 64th of
+// the rows' own size, so they stay in the caches where those do not. Null where there are none.
+inline constexpr int64_t kSteadyRows = 64;
+inline constexpr int64_t kStepsAgain = 16;  // the first steps stand after the last ones once more
+struct SteadyRows {
+  const float* anchor_cos = nullptr;  // the first one: that of the table's first token
+  const float* anchor_sin = nullptr;
+  const float* step_cos = nullptr;  // (kSteadyRows + kStepsAgain)
+  const float* step_sin = nullptr;
+};
+
 // A pair that a branch hears, with its rows of cos and sin: the query's by i - first_row, the key's
 // by j.
 struct HeardPair {
@@ -20,6 +32,8 @@ struct HeardPair {
   const float* query_sin = nullptr;
   const float* key_cos = nullptr;
   const float* key_sin = nullptr;
+  SteadyRows query_steady;
+  SteadyRows key_steady;
 };
 
 // A decay lies in the tables: of a pair of tokens, the query's entries carry exp(decay * (p - c)),

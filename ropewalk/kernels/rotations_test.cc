@@ -125,8 +125,63 @@ TEST(Rotations, BandsOfPairsHaveTheirOwnTables) {
     EXPECT_NEAR(got.cos, wanted.cos, 1.5e-7);
     EXPECT_NEAR(got.sin, wanted.sin, 1.5e-7);
   }
-  // All pairs at their own positions, and two of them in groups: six pairs, queries and keys.
-  EXPECT_EQ(rotations.table_bytes(), 6 * 32 * 2 * 2 * 4);
+  // All pairs at their own positions, and two of them in groups: six pairs, queries and keys; rows,
+  // anchors to a whole line, and steps.
+  constexpr int64_t kSteps = kSteadyRows + kStepsAgain;
+  EXPECT_EQ(rotations.table_bytes(), 6 * (32 + 16 + kSteps) * 2 * 2 * 4);
+}
+
+// What the anchor and the step of a token make of the row's own entries.
+void expect_steady(const SteadyRows& steady, const float* cos, const float* sin, int64_t first,
+                   int64_t end) {
+  ASSERT_NE(steady.anchor_cos, nullptr);
+  for (int64_t token = first; token < end; ++token) {
+    const int64_t anchor = token / kSteadyRows - first / kSteadyRows;
+    for (int64_t step = token % kSteadyRows; step < kSteadyRows + kStepsAgain;
+         step += kSteadyRows) {
+      const float c = steady.anchor_cos[anchor] * steady.step_cos[step] -
+                      steady.anchor_sin[anchor] * steady.step_sin[step];
+      const float s = steady.anchor_sin[anchor] * steady.step_cos[step] +
+                      steady.anchor_cos[anchor] * steady.step_sin[step];
+      EXPECT_NEAR(c, cos[token - first], 2e-7) << token;
+      EXPECT_NEAR(s, sin[token - first], 2e-7) << token;
+    }
+  }
+}
+
+TEST(Rotations, RowsThatRiseEvenlyAreAnchorsTimesSteps) {
+  constexpr int64_t kFirst = 10037, kEnd = kFirst + 300;
+  for (const Branch& far : {Branch{.first = 100}, Branch{.first = 100, .query = {.slope = 0.3}},
+                            Branch{.first = 100, .query = {.offset = 7.0, .group = 8}}}) {
+    Rotary rotary = plain();
+    Branch near = far;
+    near.first = 0;
+    near.last = far.first;
+    near.query = {};
+    rotary.distance = DistanceMap({near, far});
+    const Rotations rotations(rotary, kEnd, kFirst, kEnd - kFirst, AngleMode::kExact);
+    for (size_t b = 0; b < rotations.plan().branches.size(); ++b) {
+      for (const HeardPair& pair : rotations.heard(b)) {
+        expect_steady(pair.query_steady, pair.query_cos, pair.query_sin, kFirst, kEnd);
+        expect_steady(pair.key_steady, pair.key_cos, pair.key_sin, 0, kEnd);
+      }
+    }
+  }
+}
+
+TEST(Rotations, OtherRowsAreNotSteady) {
+  const auto steady = [](const Rotary& rotary, AngleMode mode) {
+    const Rotations rotations(rotary, 300, 0, 300, mode);
+    return rotations.heard(0)[0].query_steady.anchor_cos != nullptr;
+  };
+  EXPECT_TRUE(steady(plain(), AngleMode::kExact));
+  EXPECT_FALSE(steady(plain(), AngleMode::kFloat32));
+  for (const PositionMap& query :
+       {PositionMap{.group = 3}, PositionMap{.period = 100}, PositionMap{.limit = 50}}) {
+    Rotary rotary = plain();
+    rotary.distance = DistanceMap({Branch{.query = query, .key = query}});
+    EXPECT_FALSE(steady(rotary, AngleMode::kExact));
+  }
 }
 
 TEST(Rotations, AMapMayDependOnTheLength) {
