@@ -1,5 +1,5 @@
-// What memory lets a kernel move, measured beside it: copying, and scaling in place. Flops are in
-// peaks.h.
+// What memory lets a kernel move, measured beside it: copying, scaling in place, and reading. Flops are
+// in peaks.h.
 #ifndef ROPEWALK_BENCH_ROOFLINE_H_
 #define ROPEWALK_BENCH_ROOFLINE_H_
 
@@ -64,6 +64,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) inl
 
 // Reads all of it once: the sum, so that no read is left out.
 inline uint64_t read_once(const uint64_t* words, size_t size, int threads) {
+  if (threads == 1) return sum(words, size);
   uint64_t total = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : total)
   {
@@ -71,6 +72,30 @@ inline uint64_t read_once(const uint64_t* words, size_t size, int threads) {
     total += sum(words + first, last - first);
   }
   return total;
+}
+
+// Bytes a second of reading `bytes` of them, shared between the threads: median of 9, by the clock,
+// measured once for each size.
+inline double read_bytes_per_second(size_t bytes, int threads) {
+  static std::map<std::pair<size_t, int>, double> known;
+  const auto [found, is_new] = known.try_emplace({bytes, threads});
+  if (!is_new) return found->second;
+  AlignedBuffer<uint64_t> words(std::max<size_t>(bytes / sizeof(uint64_t), 64));
+  // Pages that nobody has written to would all be one.
+  for (size_t k = 0; k < words.size(); ++k) words[k] = k;
+  const size_t size = words.size() * sizeof(uint64_t);
+  const size_t repeats = std::max<size_t>(1, (size_t{16} << 20) / size);
+  std::array<double, 9> rates{};
+  for (double& rate : rates) {
+    const auto start = std::chrono::steady_clock::now();
+    for (size_t k = 0; k < repeats; ++k) {
+      [[maybe_unused]] volatile uint64_t total = read_once(words.data(), words.size(), threads);
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    rate = static_cast<double>(size * repeats) / seconds.count();
+  }
+  std::ranges::sort(rates);
+  return found->second = rates[rates.size() / 2];
 }
 
 // Bytes a second, read and written ones counted both, of memcpy from one buffer to another or of
