@@ -1,6 +1,8 @@
 // The kernels lie in rotate-inl.h, compiled once per SIMD target; this file holds what surrounds them.
 #include "ropewalk/kernels/rotate.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <string>
 #include <type_traits>
@@ -185,10 +187,15 @@ void rotate(const Rotation& rotation, std::span<const RotatedHeads<Element>> ten
 
   const int64_t bytes = first.n_batches * first.n_tokens * heads * rotation.layout.head_dim *
                         static_cast<int64_t>(sizeof(Element));
-  if (bytes < kBytesForThreads) {
-    for (const RotatedHeads<Element>& tensor : tensors) {
+  const auto turn = [&](const Item& item) {
+    const RotatedHeads<Element>& tensor = tensors[item.tensor];
+    rotate_block(
+        block_of(rotation, by, tensor, item, goes_past_caches(rotation.layout, tensor.to, bytes)));
+  };
+  if (bytes < kBytesForThreads || omp_get_max_threads() == 1) {
+    for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
       for (int64_t batch = 0; batch < first.n_batches; ++batch) {
-        rotate_block(block_of(rotation, by, tensor, {0, batch, 0, first.n_tokens}, false));
+        turn({tensor, batch, 0, first.n_tokens});
       }
     }
     return;
@@ -198,11 +205,8 @@ void rotate(const Rotation& rotation, std::span<const RotatedHeads<Element>> ten
 #pragma omp parallel for schedule(static)
   for (int64_t index = 0; index < per_tensor * std::ssize(tensors); ++index) {
     const int64_t token = index % parts * kTokensPerItem;
-    const Item item{static_cast<size_t>(index / per_tensor), index % per_tensor / parts, token,
-                    std::min(kTokensPerItem, first.n_tokens - token)};
-    const RotatedHeads<Element>& tensor = tensors[item.tensor];
-    rotate_block(
-        block_of(rotation, by, tensor, item, goes_past_caches(rotation.layout, tensor.to, bytes)));
+    turn({static_cast<size_t>(index / per_tensor), index % per_tensor / parts, token,
+          std::min(kTokensPerItem, first.n_tokens - token)});
   }
 }
 
