@@ -73,6 +73,10 @@ class Checker {
                               .mend = error.mend(),
                               .engines = engine_views_of(error)});
   }
+  std::string obstacle_text(const Error& error) const {
+    return fault_key(error, report_.path) + ": " + error.rule() +
+           (error.value().empty() ? "" : ", got " + error.value());
+  }
   // Runs `step`; its Error becomes a fault. Returns whether there was none.
   bool attempt(const std::function<void()>& step) {
     try {
@@ -87,7 +91,8 @@ class Checker {
   void check_json();
   void check_gguf();
   void note_unread_weights(const std::filesystem::path& folder);
-  void check_parts(const GgufFile& file);
+  bool check_parts(const GgufFile& file);
+  std::shared_ptr<const GgufFile> with_other_parts(std::shared_ptr<const GgufFile> file);
   void note_trailing(const GgufFile& file);
   void refuse_cut(const GgufFile& file);
   void take(AllFaults found);
@@ -113,8 +118,7 @@ void Checker::check_json() {
     try {
       read_hf_config(document, report_.path);
     } catch (const Error& error) {
-      report_.obstacle = fault_key(error, report_.path) + ": " + error.rule() +
-                         (error.value().empty() ? "" : ", got " + error.value());
+      report_.obstacle = obstacle_text(error);
     }
   }
   const bool given_alone = options_.model.path == report_.path;
@@ -158,8 +162,8 @@ void Checker::note_unread_weights(const std::filesystem::path& folder) {
 }
 
 // llama.cpp counts the tensors of several parts only; one file runs whatever the key says.
-void Checker::check_parts(const GgufFile& file) {
-  attempt([&] {
+bool Checker::check_parts(const GgufFile& file) {
+  return attempt([&] {
     const std::optional<Error> mismatch = find_part_mismatch(file);
     if (!mismatch) return;
     if (file.metadata().find_u64("split.count").value_or(1) > 1) throw *mismatch;
@@ -170,6 +174,25 @@ void Checker::check_parts(const GgufFile& file) {
          .key = key,
          .text = key + ": " + mismatch->rule() + ", got " + mismatch->value()});
   });
+}
+
+// All parts as one where `file` is one of several. Where the others are not beside it, or it goes by
+// another name, it stays alone: that it does not run then is no fault of it.
+std::shared_ptr<const GgufFile> Checker::with_other_parts(std::shared_ptr<const GgufFile> file) {
+  if (!file->is_part()) return file;
+  const auto exists = [](const std::string& path) {
+    std::error_code failed;
+    return std::filesystem::exists(path, failed);
+  };
+  try {
+    if (!std::ranges::all_of(part_paths(*file), exists)) return file;
+  } catch (const Error&) {
+    return file;
+  }
+  std::shared_ptr<const GgufFile> whole = file;
+  const GgufData data = file->has_data() ? GgufData::kRequired : GgufData::kOptional;
+  attempt([&] { whole = std::make_shared<GgufFile>(GgufFile::open_all(report_.path, data)); });
+  return whole;
 }
 
 void Checker::check_gguf() {
@@ -183,16 +206,15 @@ void Checker::check_gguf() {
   AllFaults found = find_gguf_faults(*file);
   const bool reads = found.faults.empty();
   take(std::move(found));
+  note_trailing(*file);
+  if (check_parts(*file)) file = with_other_parts(std::move(file));
   if (reads) {
     try {
       read_gguf_config(*file);
     } catch (const Error& error) {
-      report_.obstacle = fault_key(error, report_.path) + ": " + error.rule() +
-                         (error.value().empty() ? "" : ", got " + error.value());
+      report_.obstacle = obstacle_text(error);
     }
   }
-  check_parts(*file);
-  note_trailing(*file);
   if (file->tensors().empty()) {
     report_.tensors.not_read = "the file holds metadata only";
   } else if (!file->has_data()) {

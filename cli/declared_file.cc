@@ -32,7 +32,10 @@ DeclaredFile open_json(const std::string& path, const std::vector<std::string>& 
   for (const std::string& text : overrides) override_key(file.document, text);
   file.config = read_hf_positions(file.document, path);
   add_tokenizer_length(path, file.config);
-  file.obstacle = obstacle_of(path, [&] { read_hf_config(file.document, path); });
+  file.obstacle = obstacle_of(path, [&] {
+    if (!file.gguf->is_part()) return read_gguf_config(*file.gguf);
+    return read_gguf_config(GgufFile::open_all(path, GgufData::kOptional));
+  });
   return file;
 }
 
@@ -45,7 +48,10 @@ DeclaredFile open_gguf(const std::string& path, const std::vector<std::string>& 
   file.gguf = std::make_shared<GgufFile>(GgufFile::open(path, GgufData::kOptional));
   file.format = "GGUF version " + std::to_string(file.gguf->version());
   file.config = read_gguf_positions(*file.gguf);
-  file.obstacle = obstacle_of(path, [&] { read_gguf_config(*file.gguf); });
+  file.obstacle = obstacle_of(path, [&] {
+    if (!file.gguf->is_part()) return read_gguf_config(*file.gguf);
+    return read_gguf_config(GgufFile::open_all(path, GgufData::kOptional));
+  });
   return file;
 }
 

@@ -311,10 +311,10 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
   require(file, prefix + "feed_forward_length", shape.ffn != 0);
   require(file, prefix + "attention.layer_norm_rms_epsilon",
           file.metadata().contains(prefix + "attention.layer_norm_rms_epsilon"));
-  const uint64_t parts = file.metadata().find_u64("split.count").value_or(1);
-  if (parts > 1) {
-    throw Error(file.name() + ": split.count", "must be 1: a part of a model is not run",
-                std::to_string(parts), "merge the parts: llama-gguf-split --merge");
+  if (file.is_part()) {
+    throw Error(
+        file.name() + ": split.count", "must be 1: a part of a model is not run without the others",
+        std::to_string(file.metadata().get_u64("split.count")), "put all parts into one directory");
   }
   require(file, "token_embd.weight", file.find_tensor("token_embd.weight") != nullptr);
   if (!file.has_data()) {

@@ -77,7 +77,7 @@ class FactorFinder {
   }
 
   // The first file of several: tensors may be in others.
-  bool is_part() const { return file_.metadata().find_u64("split.count").value_or(1) > 1; }
+  bool is_part() const { return file_.is_part(); }
 
   // Lists are there wherever the scaling says so, or the model was stretched.
   bool lists_expected() const {

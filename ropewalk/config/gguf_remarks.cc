@@ -144,6 +144,7 @@ void Remarks::note_parts() {
   const uint64_t parts = file_.metadata().find_u64(kPartCount).value_or(1);
   if (parts <= 1) return;
   config_.fields.push_back({"parts", std::to_string(parts), Provenance::kFile, kPartCount});
+  if (!file_.is_part()) return;
   const uint64_t number = file_.metadata().find_u64(kPartNumber).value_or(0);
   info(kPartCount, (number == 0 ? "the first of " + std::to_string(parts) + " parts"
                                 : part_text(number, parts)) +
@@ -204,7 +205,7 @@ void Remarks::note_missing_factors() {
   const Rotary& rotary = *config_.groups.front().rotary;
   if (rotary.source.base != kLlama31Base || file_.find_tensor("rope_freqs.weight") != nullptr)
     return;
-  const bool part = file_.metadata().find_u64(kPartCount).value_or(1) > 1;
+  const bool part = file_.is_part();
   warn(FaultKind::kMissingKey, "rope_freqs.weight",
        std::string("base 500000 and 131072 tokens are Llama 3.1's, but ") +
            (part ? "this part has no" : "there are no") +

@@ -20,7 +20,7 @@ namespace {
 ModelFile open_gguf(const std::string& path) {
   ModelFile file;
   file.is_gguf = true;
-  auto gguf = std::make_shared<GgufFile>(GgufFile::open(path));
+  auto gguf = std::make_shared<GgufFile>(GgufFile::open_all(path));
   file.config = read_gguf_config(*gguf);
   if (gguf->metadata().contains("tokenizer.ggml.model")) {
     file.tokenizer = make_tokenizer(read_vocabulary(gguf->metadata()));

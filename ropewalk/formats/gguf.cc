@@ -41,7 +41,7 @@ class GgufFile::Parser {
     read_alignment(metadata);
     std::vector<TensorInfo> tensors = read_tensor_list(tensor_count);
     place_tensors(tensors);
-    return GgufFile(place(), bytes_, std::move(metadata), std::move(tensors), layout_);
+    return GgufFile({{place(), bytes_, nullptr}}, std::move(metadata), std::move(tensors), layout_);
   }
 
  private:
@@ -285,7 +285,7 @@ class GgufFile::Parser {
 GgufFile GgufFile::open(const std::string& path, GgufData data) {
   auto mapping = std::make_shared<const MappedFile>(MappedFile::open(path));
   GgufFile file = parse(mapping->bytes(), path, data);
-  file.mapping_ = std::move(mapping);
+  file.files_.front().mapping = std::move(mapping);
   return file;
 }
 
@@ -293,23 +293,24 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string name, Ggu
   return Parser(bytes, std::move(name), data).parse();
 }
 
-GgufFile::GgufFile(std::string name, std::span<const std::byte> bytes, GgufMetadata metadata,
-                   std::vector<TensorInfo> tensors, Layout layout)
-    : TensorSource(std::move(name), std::move(tensors)),
-      bytes_(bytes),
+GgufFile::GgufFile(std::vector<File> files, GgufMetadata metadata, std::vector<TensorInfo> tensors,
+                   Layout layout)
+    : TensorSource(files.front().name, std::move(tensors)),
+      files_(std::move(files)),
       metadata_(std::move(metadata)),
       layout_(layout) {}
 
 std::span<const std::byte> GgufFile::tensor_bytes(const TensorInfo& info) const {
+  const File& file = files_[info.file];
   if (info.type == TensorType::kUnknown) {
-    throw Error(name() + ": tensor " + printable(info.name), "must have a type of known size",
+    throw Error(file.name + ": tensor " + printable(info.name), "must have a type of known size",
                 info.type_name);
   }
-  if (info.offset > bytes_.size() || info.bytes > bytes_.size() - info.offset) {
-    throw Error(name() + ": tensor " + printable(info.name),
+  if (info.offset > file.bytes.size() || info.bytes > file.bytes.size() - info.offset) {
+    throw Error(file.name + ": tensor " + printable(info.name),
                 "must be read from a whole file; this one was opened for its header only");
   }
-  return bytes_.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.bytes));
+  return file.bytes.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.bytes));
 }
 
 }  // namespace ropewalk

@@ -33,6 +33,16 @@ class GgufFile : public TensorSource {
   // Throws Error naming the path.
   static GgufFile open(const std::string& path, GgufData data = GgufData::kRequired);
 
+  // Opens all parts of a split model (llama-gguf-split; the keys split.no, split.count and
+  // split.tensors.count), or the one file of one that is not split.
+  //   path  any of the parts, named as llama.cpp names them: m-00001-of-00003.gguf
+  // tensors() are those of all parts in order, TensorInfo::file the part; name(), metadata(),
+  // bytes() and offsets are the first part's.
+  // Throws Error naming the part that is missing, is another than its name says, is of another
+  // model or brings a tensor that an earlier one has; and where the parts' tensors are not as many
+  // as split.tensors.count says.
+  static GgufFile open_all(const std::string& path, GgufData data = GgufData::kRequired);
+
   // Reads a file that is in memory already.
   //   bytes  must outlive the result
   //   name   names it in messages
@@ -51,7 +61,10 @@ class GgufFile : public TensorSource {
   // False when some tensor lies outside: possible with GgufData::kOptional only.
   bool has_data() const { return layout_.has_data; }
   // The whole file.
-  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::byte> bytes() const { return files_.front().bytes; }
+  // Whether other files hold more of this model: its keys count several parts, and they were not
+  // opened with open_all(). Throws Error when split.count is no integer.
+  bool is_part() const;
 
   std::span<const std::byte> tensor_bytes(const TensorInfo& info) const override;
 
@@ -63,16 +76,27 @@ class GgufFile : public TensorSource {
     uint64_t data_offset = 0;
     bool has_data = false;
   };
+  struct File {
+    std::string name;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const MappedFile> mapping;  // null when parsed from memory
+  };
   class Parser;
 
-  GgufFile(std::string name, std::span<const std::byte> bytes, GgufMetadata metadata,
-           std::vector<TensorInfo> tensors, Layout layout);
+  GgufFile(std::vector<File> files, GgufMetadata metadata, std::vector<TensorInfo> tensors,
+           Layout layout);
+  static GgufFile join(std::vector<GgufFile> parts);
 
-  std::shared_ptr<const MappedFile> mapping_;  // null when parsed from memory
-  std::span<const std::byte> bytes_;
+  std::vector<File> files_;  // by TensorInfo::file
   GgufMetadata metadata_;
   Layout layout_;
 };
+
+// Where the parts of a split model lie, whether they are there or not: beside each other, named as
+// llama.cpp names them.
+//   part  any of them, opened from its path
+// Throws Error when its name is not that of the part that its keys say it is.
+std::vector<std::string> part_paths(const GgufFile& part);
 
 }  // namespace ropewalk
 

@@ -245,6 +245,12 @@ Safetensors Safetensors::open_index(const std::string& path) {
       throw Error(path + ": tensor " + printable(name), "must be in the shard the index names",
                   map.shards[number]);
     }
+    for (size_t other = 0; other < shards.size(); ++other) {
+      if (other == number || shards[other].find_tensor(name) == nullptr) continue;
+      throw Error(path + ": tensor " + printable(name), "must be in one shard only",
+                  map.shards[number] + " and " + map.shards[other])
+          .of(FaultKind::kConflict);
+    }
     tensors.push_back(*info);
     tensors.back().file = number;
   }
