@@ -4,6 +4,7 @@
 
 #include "ropewalk/config/test_support.h"
 #include "ropewalk/formats/gguf.h"
+#include "ropewalk/testing/split_gguf.h"
 #include "tests/run_command.h"
 
 namespace ropewalk {
@@ -153,6 +154,28 @@ TEST_F(CheckCommand, AFirstPartIsNotJudgedByWhatOtherPartsHold) {
   EXPECT_EQ(more["faults"][0]["kind"], "sum_mismatch");
   const Json fewer = run_json({"check", file("n-00001-of-00002.gguf", part(0, 0))}, 1);
   EXPECT_THAT(keys(fewer["faults"]), UnorderedElementsAre("split.tensors.count"));
+}
+
+TEST_F(CheckCommand, AllPartsAreLookedAtWhereTheyAreThere) {
+  const GgufFile tiny = GgufFile::open(fixture("tiny_llama.gguf"));
+  const std::vector<std::string> parts = split_gguf(tiny, 2);
+  const std::string first = file(part_name("m", 0, 2), parts[0]);
+  const std::string second = part_name("m", 1, 2);
+  const Json alone = run_json({"check", first});
+  EXPECT_FALSE(alone["runs"]);
+  EXPECT_THAT(alone["obstacle"].get<std::string>(), HasSubstr("split.count: must be 1"));
+  EXPECT_THAT(run({"show", first}).out, HasSubstr(second + ": must be there"));
+
+  file(second, parts[1]);
+  const Json whole = run_json({"check", first});
+  EXPECT_TRUE(whole["runs"]) << whole;
+  EXPECT_EQ(whole["tensors"]["count"], tiny.tensors().size());
+  EXPECT_EQ(whole["tensors"]["finite"], tiny.tensors().size());
+
+  file(second, parts[1].substr(0, parts[1].size() - 32));
+  const Json cut = run_json({"check", first}, 1);
+  ASSERT_EQ(cut["faults"].size(), 1u) << cut;
+  EXPECT_THAT(cut["faults"][0]["key"].get<std::string>(), HasSubstr(second + ": tensor "));
 }
 
 TEST_F(CheckCommand, WeightsThatAreNotReadAreNotCalledClean) {

@@ -10,6 +10,8 @@ Needs the packages gguf and numpy. For each type that Ropewalk decodes:
 
 The stream of a type is splitmix64 started at the type's number in ggml, eight bytes a word, little
 endian: scales are any bit pattern, infinities and NaN too.
+
+And fuzz/corpus/gguf/blocks.gguf: the first block of each stream as a tensor of its own.
 """
 
 import argparse
@@ -60,13 +62,26 @@ def row(name):
     }
 
 
+def write_seed(path):
+    writer = gguf.GGUFWriter(path, "test")
+    for name in TYPES:
+        size = gguf.GGML_QUANT_SIZES[Type[name]][1]
+        writer.add_tensor(name.lower(), stream(int(Type[name]), size).reshape(1, size), raw_dtype=Type[name])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=here.parent, help="of the repository")
-    path = parser.parse_args().root / "tests" / "fixtures" / "blocks.json"
+    root = parser.parse_args().root
+    path = root / "tests" / "fixtures" / "blocks.json"
     table = {"maker": "tools/make_block_fixtures.py", "types": {name: row(name) for name in TYPES}}
     path.write_text(json.dumps(table, indent=1) + "\n")
+    write_seed(root / "fuzz" / "corpus" / "gguf" / "blocks.gguf")
 
 
 if __name__ == "__main__":

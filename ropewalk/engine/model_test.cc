@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <numeric>
 
 #include "ropewalk/engine/test_support.h"
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/testing/split_gguf.h"
 
 namespace ropewalk {
 namespace {
@@ -27,6 +30,25 @@ TEST(Model, EveryFormGivesTheExpectedLosses) {
   EXPECT_EQ(losses[1], losses[2]);
   // Other pairs lie side by side, so sums may run in another order.
   EXPECT_LE(worst_difference(losses[0], losses[1]), 1e-5);
+}
+
+TEST(Model, PartsGiveTheLossesOfTheWhole) {
+  const std::vector<std::string> parts = split_gguf(GgufFile::open(fixture("tiny_llama.gguf")), 3);
+  const TempDirectory folder;
+  std::vector<std::string> paths;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    paths.push_back(folder.write(part_name("m", k, parts.size()), parts[k]));
+  }
+  const std::vector<int32_t> ids = some_tokens(40);
+  for (const std::string& path : paths) {
+    const Model model = Model::load(path, Precision::kF32);
+    EXPECT_EQ(model.tokenizer().size(), 272u);
+    EXPECT_EQ(model.losses(ids, under(model, "declared")),
+              tiny_model().losses(ids, under(tiny_model(), "declared")));
+  }
+  std::filesystem::remove(paths[1]);
+  EXPECT_THAT(message_of([&] { Model::load(paths[0], Precision::kF32); }),
+              HasSubstr(paths[1] + ": must be there: it is part 2 of 3"));
 }
 
 TEST(Model, KnowsItsTokenizerOrSaysWhyNot) {

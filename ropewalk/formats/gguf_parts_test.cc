@@ -107,7 +107,7 @@ TEST_F(GgufParts, HeadersOfPartsAreEnoughWhereDataIsOptional) {
               HasSubstr(part_name(2) + ": tensor d: must be read from a whole file"));
 }
 
-TEST_F(GgufParts, BadScalesNameTheirPart) {
+TEST_F(GgufParts, ScalesOfEveryPartAreLookedAt) {
   write(2, split_keys(2).tensor("d", {32}, 8, std::string(34, '\xff')));
   const GgufFile file = GgufFile::open_all(path(0));
   EXPECT_THAT(message_of([&] { read_vector(file, "d", 32); }),
