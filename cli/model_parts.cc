@@ -11,17 +11,18 @@ namespace {
 
 constexpr const char* kTotal = "split.tensors.count";
 
-// The tensors of all parts; nothing where one of them is not there.
-std::optional<uint64_t> count_all(const GgufFile& file, uint64_t number, uint64_t parts) {
-  const auto ending = [&](uint64_t part) {
-    return fmt::format("-{:05}-of-{:05}.gguf", part + 1, parts);
-  };
-  if (!file.name().ends_with(ending(number))) return std::nullopt;
-  const std::string stem = file.name().substr(0, file.name().size() - ending(number).size());
+// The tensors of all parts; nothing where one of them is not there, or the file's name does not tell
+// where they are.
+std::optional<uint64_t> count_all(const GgufFile& file) {
+  std::vector<std::string> paths;
+  try {
+    paths = part_paths(file);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
   uint64_t count = file.tensors().size();
-  for (uint64_t part = 0; part < parts; ++part) {
-    if (part == number) continue;
-    const std::string path = stem + ending(part);
+  for (const std::string& path : paths) {
+    if (path == file.name()) continue;
     std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) return std::nullopt;
     count += GgufFile::open(path, GgufData::kOptional).tensors().size();
@@ -40,9 +41,9 @@ std::optional<Error> find_part_mismatch(const GgufFile& file) {
   const std::optional<uint64_t> total = file.metadata().find_u64(kTotal);
   if (!total) return std::nullopt;
   const uint64_t parts = file.metadata().find_u64("split.count").value_or(1);
-  const uint64_t number = file.metadata().find_u64("split.no").value_or(0);
+  file.metadata().find_u64("split.no");  // refuses a negative one
   const uint64_t own = file.tensors().size();
-  const std::optional<uint64_t> all = parts > 1 ? count_all(file, number, parts) : own;
+  const std::optional<uint64_t> all = parts > 1 ? count_all(file) : own;
   if (all ? *all == *total : own <= *total) return std::nullopt;
   return Error(file.name() + ": " + kTotal,
                all ? fmt::format("must be {}, the number of tensors", *all)
