@@ -25,6 +25,9 @@ constexpr int kHeld = HWY_MAX_BYTES >= 64 ? 4 : 2;
 // Tokens whose rows of the table stay near while head after head is turned.
 constexpr int64_t kTokensAtOnce = 16;
 
+// Heads that a row is loaded for where each head's tokens lie side by side: so many streams of memory.
+constexpr int64_t kHeadsAtOnce = 4;
+
 template <Writing kWriting, class D, typename Element>
 HWY_INLINE void write(hn::Vec<D> value, D tag, Element* out) {
   if constexpr (kWriting == Writing::kPastCaches && std::is_same_v<Element, float>) {
@@ -361,7 +364,7 @@ class BlockRotation {
                1),
         by_head_(block.n_tokens > 1 && block.in_head_stride > block.in_token_stride) {}
 
-  // In the order of memory: all heads of one token, or some tokens of one head after the other.
+  // In the order of memory: all heads of one token, or some tokens of a few heads after the others.
   void run() const {
     if (!by_head_) {
       for (int64_t t = 0; t < block_.n_tokens; ++t) turn_heads(t, 0, block_.n_heads);
@@ -369,8 +372,9 @@ class BlockRotation {
     }
     for (int64_t first = 0; first < block_.n_tokens; first += kTokensAtOnce) {
       const int64_t last = std::min(first + kTokensAtOnce, block_.n_tokens);
-      for (int64_t h = 0; h < block_.n_heads; ++h) {
-        for (int64_t t = first; t < last; ++t) turn_heads(t, h, 1);
+      for (int64_t h = 0; h < block_.n_heads; h += kHeadsAtOnce) {
+        const int64_t count = std::min(kHeadsAtOnce, block_.n_heads - h);
+        for (int64_t t = first; t < last; ++t) turn_heads(t, h, count);
       }
     }
   }
