@@ -30,6 +30,7 @@ class FloatKernel {
  public:
   static constexpr int64_t kPanelRows = kRows;
   static constexpr bool kGoesOn = true;
+  static constexpr int64_t kKeysAtOnce = kTile;
 
   explicit FloatKernel(const AttentionBlock<Element>& block)
       : block_(block),
@@ -126,8 +127,8 @@ class FloatKernel {
     }
   }
 
-  void score(size_t family, int64_t row, int64_t rows, int64_t from_pair, int64_t to_pair,
-             float* out, int64_t stride) const {
+  void score(size_t family, int64_t row, int64_t rows, const KeyInterval& /*whole*/,
+             int64_t from_pair, int64_t to_pair, float* out, int64_t stride) const {
     const int64_t from = from_pair == 0 ? 0 : passing_ + 2 * from_pair;
     const PanelProduct product{.a = turned_of(family) + row * head_dim_ + from,
                                .a_stride = head_dim_,
@@ -165,6 +166,21 @@ class FloatKernel {
                              .out = out,
                              .stride = stride},
                             entries, rows);
+  }
+
+  void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
+              const KeyInterval* keys) const {
+    const FloatTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    for (int64_t r = 0; r < rows; ++r, cut += kTile) {
+      float* const to = scores(row + r) + t * kTile;
+      for (int64_t k = keys[r].first / lanes * lanes; k < keys[r].last; k += lanes) {
+        const auto before =
+            hn::FirstN(tag, static_cast<size_t>(std::max<int64_t>(keys[r].first - k, 0)));
+        const auto until = hn::FirstN(tag, static_cast<size_t>(keys[r].last - k));
+        hn::BlendedStore(hn::Load(tag, cut + k), hn::AndNot(before, until), tag, to + k);
+      }
+    }
   }
 
   // Values of 64 coordinates side by side: (columns of 64, kKeysTogether, 64).

@@ -100,6 +100,7 @@ void multiply_rows(const PairProduct& p) {
 
 struct DotUnit {
   static constexpr int64_t kPanelRows = 6;  // by four vectors: 24 of 32 registers
+  static constexpr int64_t kColumnsAtOnce = 64;
   static constexpr bool kGoesOn = true;
 
   static void start() {}
@@ -133,7 +134,8 @@ alignas(64) constexpr std::array<uint8_t, 64> kShapes = tile_shapes();
 
 struct TileUnit {
   static constexpr int64_t kPanelRows = 32;  // two tiles, by two of the columns
-  static constexpr bool kGoesOn = false;     // sixteen pairs of the depth are summed on their own
+  static constexpr int64_t kColumnsAtOnce = 16;
+  static constexpr bool kGoesOn = false;  // sixteen pairs of the depth are summed on their own
 
   ROPEWALK_AMX static void start() { _tile_loadconfig(kShapes.data()); }
 
@@ -316,6 +318,7 @@ class Bf16Kernel {
  public:
   static constexpr int64_t kPanelRows = Unit::kPanelRows;
   static constexpr bool kGoesOn = Unit::kGoesOn;
+  static constexpr int64_t kKeysAtOnce = Unit::kColumnsAtOnce;
 
   explicit Bf16Kernel(const AttentionBlock<Bf16>& block)
       : block_(block),
@@ -423,19 +426,32 @@ class Bf16Kernel {
     }
   }
 
-  void score(size_t family, int64_t row, int64_t rows, int64_t from_pair, int64_t to_pair,
-             float* out, int64_t stride) const {
+  void score(size_t family, int64_t row, int64_t rows, const KeyInterval& keys, int64_t from_pair,
+             int64_t to_pair, float* out, int64_t stride) const {
     const int64_t from = from_pair == 0 ? 0 : passing_pairs_ + from_pair;
     Unit::multiply({.a = turned_of(family) + row * width_ + from,
                     .a_stride = width_,
-                    .b = key_ + from * kTile,
+                    .b = key_ + from * kTile + keys.first,
                     .b_stride = kTile,
-                    .c = out,
+                    .c = out + keys.first,
                     .c_stride = stride,
                     .rows = rows,
-                    .columns = kTile,
+                    .columns = keys.last - keys.first,
                     .depth = passing_pairs_ + to_pair - from,
                     .fresh = from == 0});
+  }
+
+  void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
+              const KeyInterval* keys) const {
+    for (int64_t r = 0; r < rows; ++r, cut += kTile) {
+      float* const to = scores(row + r) + t * kTile;
+      for (int64_t k = keys[r].first / 16 * 16; k < keys[r].last; k += 16) {
+        const int64_t first = std::max<int64_t>(keys[r].first - k, 0);
+        const int64_t last = std::min<int64_t>(keys[r].last - k, 16);
+        const auto mask = static_cast<__mmask16>((0xFFFFU << first) & (0xFFFFU >> (16 - last)));
+        _mm512_mask_storeu_ps(to + k, mask, _mm512_loadu_ps(cut + k));
+      }
+    }
   }
 
   // Plans with pairs of tokens that go by distance are not given to this kernel.

@@ -4,12 +4,14 @@
 // A kernel has
 //   kPanelRows                  rows it likes to be given at once
 //   kGoesOn                     a sum that goes on has the bits of one made at once
+//   kKeysAtOnce                 runs of a tile's keys that it can score begin and end at multiples
 //   begin()                     sums empty
 //   turn_queries(family)        once per block
 //   pack_keys(family, n_pairs, tile)
 //   reads_rows(family, pair)    whether pack_keys() does, of the pair's table for keys
-//   score(family, first_row, rows, from_pair, to_pair, out, stride)
-//                               scores of the packed tile, pairs [from_pair, to_pair) of the family;
+//   score(family, first_row, rows, keys, from_pair, to_pair, out, stride)
+//                               scores of a run of the packed tile's keys, pairs [from_pair,
+//                               to_pair) of the family; `out` is where the tile's first key goes;
 //                               added to `out` unless from_pair is 0, where what passes through
 //                               comes too
 //   pack_keys_by_distance(tile), score_by_distance(first_row, rows, tile, out, stride)
@@ -18,14 +20,19 @@
 //                               scores of the tiles in the mask become weights, running maximum,
 //                               total and sums follow
 //   add_values(seen)            weights times values; of each panel the mask of tiles that it sees
+//   choose(first_row, rows, t, cut, keys)
+//                               scores of tile t of those held together, of each row's keys, become
+//                               those of `cut`, rows of kTile
 //   scores(row)                 (kKeysTogether), rows kScoreStride apart
 //   finish()
 #ifndef ROPEWALK_KERNELS_ATTENTION_PASS_H_
 #define ROPEWALK_KERNELS_ATTENTION_PASS_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "ropewalk/kernels/attention_block.h"
 
@@ -59,7 +66,8 @@ class AttentionPass {
 
   struct LivePart {
     const WalkPart* part;
-    Cover cover;  // of the whole block
+    Cover cover;     // of the whole block
+    Cover in_panel;  // of the panel in hand
   };
 
   struct Panel {
@@ -114,7 +122,7 @@ class AttentionPass {
     const WalkRectangle all{first_, last_, tile * kTile, (tile + 1) * kTile};
     for (const WalkPart& part : walk_.parts()) {
       const Cover cover = walk_.cover(part, all);
-      if (cover != Cover::kNone) live_[n_live++] = {&part, cover};
+      if (cover != Cover::kNone) live_[n_live++] = {&part, cover, cover};
     }
     return n_live;
   }
@@ -144,25 +152,27 @@ class AttentionPass {
     for (int64_t p = begin; p < end; ++p) {
       const WalkPart& part = *live_[p].part;
       const Cover cover = live_[p].cover == Cover::kAll ? Cover::kAll : walk_.cover(part, own);
+      live_[p].in_panel = cover;
       if (cover == Cover::kAll) {
         float* to = kernel_.scores(panel.first_row) + t * kTile;
         seen_[panel.index] |= bit;
-        return score_part(part, panel, tile, 0, to, kScoreStride);
+        fetch_ahead(part, panel, tile + 1);
+        return score_part(part, panel, tile, {0, kTile}, 0, to, kScoreStride);
       }
       cut = cut || cover == Cover::kSome;
     }
     if (!cut) return;
+    fetch_ahead(*live_[begin].part, panel, tile + 1);
     if ((seen_[panel.index] & bit) == 0) hide(panel, t);
     seen_[panel.index] |= bit;
     score_cut(panel, own, tile, t, begin, end);
   }
 
-  // Scores of `part`, into `to`, where those of its first `done` pairs are.
-  void score_part(const WalkPart& part, const Panel& panel, int64_t tile, int64_t done, float* to,
-                  int64_t stride) {
+  // Scores of `part` on some of a tile's keys, into `to`, where those of its first `done` pairs are.
+  void score_part(const WalkPart& part, const Panel& panel, int64_t tile, const KeyInterval& keys,
+                  int64_t done, float* to, int64_t stride) {
     if (part.kind == WalkPart::Kind::kBranch) {
-      fetch_ahead(walk_.families()[part.family], panel, tile + 1);
-      kernel_.score(part.family, panel.first_row, panel.rows, done, part.n_pairs, to, stride);
+      kernel_.score(part.family, panel.first_row, panel.rows, keys, done, part.n_pairs, to, stride);
     } else {
       kernel_.score_by_distance(panel.first_row, panel.rows, tile, to, stride);
     }
@@ -170,8 +180,9 @@ class AttentionPass {
 
   // While the panels of a tile are multiplied, what the next tile needs comes nearer, a share with
   // each: keys and values, and the tables' rows, which no hardware foresees.
-  void fetch_ahead(const WalkFamily& family, const Panel& panel, int64_t tile) const {
-    if (tile * kTile > last_) return;
+  void fetch_ahead(const WalkPart& part, const Panel& panel, int64_t tile) const {
+    if (part.kind != WalkPart::Kind::kBranch || tile * kTile > last_) return;
+    const WalkFamily& family = walk_.families()[part.family];
     const int64_t n_panels = (rows_ + kRows - 1) / kRows;
     const auto share_of = [&](int64_t count, const auto& fetch) {
       for (int64_t x = count * panel.index / n_panels; x < count * (panel.index + 1) / n_panels;
@@ -203,26 +214,43 @@ class AttentionPass {
   }
 
   // A family's parts one after the other, each a longer sum than the one before where the kernel
-  // may go on from it.
+  // may go on from it, and no more of the tile than the part's rows see.
   void score_cut(const Panel& panel, const WalkRectangle& own, int64_t tile, int64_t t,
                  int64_t begin, int64_t end) {
     int64_t done = -1;  // pairs
+    KeyInterval ready;  // keys whose sums over them are there
     for (int64_t p = begin; p < end; ++p) {
       const WalkPart& part = *live_[p].part;
-      if (walk_.cover(part, own) == Cover::kNone) continue;
-      if (part.n_pairs != done)
-        score_part(part, panel, tile, Kernel::kGoesOn ? std::max<int64_t>(done, 0) : 0, cut_,
-                   kTile);
-      done = part.n_pairs;
-      for (int64_t r = 0; r < panel.rows; ++r) {
-        KeyInterval keys = walk_.keys(part, first_ + (panel.first_row + r) / group_);
-        keys.first = std::max(keys.first, own.first_key) - own.first_key;
-        keys.last = std::min(keys.last, own.end_key) - own.first_key;
-        if (keys.empty()) continue;
-        std::copy(cut_ + r * kTile + keys.first, cut_ + r * kTile + keys.last,
-                  kernel_.scores(panel.first_row + r) + t * kTile + keys.first);
+      if (live_[p].in_panel == Cover::kNone) continue;
+      const KeyInterval keys = clip_keys(part, panel, own);
+      if (keys.empty()) continue;
+      if (part.n_pairs != done || keys.first < ready.first || keys.last > ready.last) {
+        const int64_t from = Kernel::kGoesOn ? std::max<int64_t>(done, 0) : 0;
+        score_part(part, panel, tile, keys, from, cut_, kTile);
+        ready = keys;
       }
+      done = part.n_pairs;
+      kernel_.choose(panel.first_row, panel.rows, t, cut_, keys_.data());
     }
+  }
+
+  // Fills keys_, of each row of the panel, counted from the tile's first.
+  //   returns a run that the kernel can score and that holds them all
+  KeyInterval clip_keys(const WalkPart& part, const Panel& panel, const WalkRectangle& own) {
+    const int64_t n_tokens = own.last_row - own.first_row + 1;
+    walk_.keys_of_rows(part, own.first_row, std::span(of_tokens_).first(n_tokens));
+    KeyInterval all{kTile, 0};
+    int64_t row = 0;
+    int64_t end_of_token = group_ - panel.first_row % group_;
+    for (int64_t token = 0; token < n_tokens; ++token, end_of_token += group_) {
+      const KeyInterval keys{std::max(of_tokens_[token].first, own.first_key) - own.first_key,
+                             std::min(of_tokens_[token].last, own.end_key) - own.first_key};
+      for (; row < std::min(end_of_token, panel.rows); ++row) keys_[row] = keys;
+      if (keys.empty()) continue;
+      all = {std::min(all.first, keys.first), std::max(all.last, keys.last)};
+    }
+    constexpr int64_t kRun = Kernel::kKeysAtOnce;
+    return {all.first / kRun * kRun, (all.last + kRun - 1) / kRun * kRun};
   }
 
   const AttentionWalk& walk_;
@@ -236,6 +264,8 @@ class AttentionPass {
   bool* turned_;   // (families)
   uint8_t* seen_;  // (panels) bit t: the panel sees something of tile t of those held together
   float* cut_;     // (kRows, kTile)
+  std::array<KeyInterval, kRows> of_tokens_;  // of a cut panel, in the part in hand
+  std::array<KeyInterval, kRows> keys_;       // the same by row
 };
 
 }  // namespace ropewalk

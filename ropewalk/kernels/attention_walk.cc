@@ -115,6 +115,25 @@ Cover AttentionWalk::cover_of_branch(const PlanBranch& branch,
   return cover;
 }
 
+void AttentionWalk::keys_of_rows(const WalkPart& part, int64_t first_row,
+                                 std::span<KeyInterval> keys) const {
+  const int64_t rise = std::ssize(keys) - 1;
+  const KeyInterval first = this->keys(part, first_row);
+  const KeyInterval last = this->keys(part, first_row + rise);
+  // From row to row both ends rise by one or stay, unless they go by chunks.
+  const bool steps = part.kind == WalkPart::Kind::kBranch && part.branch->chunk == 0 &&
+                     first_row >= part.branch->first_query;
+  const auto evenly = [&](int64_t from, int64_t to) { return to == from || to == from + rise; };
+  if (!steps || !evenly(first.first, last.first) || !evenly(first.last, last.last)) {
+    for (int64_t r = 0; r <= rise; ++r) keys[r] = this->keys(part, first_row + r);
+    return;
+  }
+  const int64_t of_first = last.first > first.first ? 1 : 0;
+  const int64_t of_last = last.last > first.last ? 1 : 0;
+  for (int64_t r = 0; r <= rise; ++r)
+    keys[r] = {first.first + r * of_first, first.last + r * of_last};
+}
+
 KeyInterval AttentionWalk::keys(const WalkPart& part, int64_t i) const {
   KeyInterval keys = part.kind == WalkPart::Kind::kBranch       ? part.branch->keys(i)
                      : part.kind == WalkPart::Kind::kByDistance ? plan_.keys_by_distance(i)

@@ -4,6 +4,7 @@
 #define ROPEWALK_KERNELS_ATTENTION_WALK_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ropewalk/kernels/rotations.h"
@@ -60,6 +61,9 @@ class AttentionWalk {
 
   // The keys of the row at position i for which the part holds.
   KeyInterval keys(const WalkPart& part, int64_t i) const;
+
+  // The same for rows first_row, first_row + 1, ...
+  void keys_of_rows(const WalkPart& part, int64_t first_row, std::span<KeyInterval> keys) const;
 
  private:
   Cover cover_of_branch(const PlanBranch& branch, const WalkRectangle& rectangle) const;
