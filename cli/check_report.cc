@@ -92,7 +92,6 @@ class Checker {
   void check_gguf();
   void note_unread_weights(const std::filesystem::path& folder);
   bool check_parts(const GgufFile& file);
-  std::shared_ptr<const GgufFile> with_other_parts(std::shared_ptr<const GgufFile> file);
   void note_trailing(const GgufFile& file);
   void refuse_cut(const GgufFile& file);
   void take(AllFaults found);
@@ -176,25 +175,6 @@ bool Checker::check_parts(const GgufFile& file) {
   });
 }
 
-// All parts as one where `file` is one of several. Where the others are not beside it, or it goes by
-// another name, it stays alone: that it does not run then is no fault of it.
-std::shared_ptr<const GgufFile> Checker::with_other_parts(std::shared_ptr<const GgufFile> file) {
-  if (!file->is_part()) return file;
-  const auto exists = [](const std::string& path) {
-    std::error_code failed;
-    return std::filesystem::exists(path, failed);
-  };
-  try {
-    if (!std::ranges::all_of(part_paths(*file), exists)) return file;
-  } catch (const Error&) {
-    return file;
-  }
-  std::shared_ptr<const GgufFile> whole = file;
-  const GgufData data = file->has_data() ? GgufData::kRequired : GgufData::kOptional;
-  attempt([&] { whole = std::make_shared<GgufFile>(GgufFile::open_all(report_.path, data)); });
-  return whole;
-}
-
 void Checker::check_gguf() {
   std::shared_ptr<const GgufFile> file;
   if (!attempt([&] {
@@ -204,25 +184,30 @@ void Checker::check_gguf() {
   }
   report_.format = "GGUF version " + std::to_string(file->version());
   AllFaults found = find_gguf_faults(*file);
+  std::shared_ptr<const GgufFile> whole = file;
+  if (check_parts(*file)) attempt([&] { whole = with_other_parts(file); });
+  // What a part lacks may be in the others.
+  if (whole != file && found.faults.empty()) {
+    attempt([&] { found.config = read_gguf_positions(*whole); });
+  }
   const bool reads = found.faults.empty();
   take(std::move(found));
   note_trailing(*file);
-  if (check_parts(*file)) file = with_other_parts(std::move(file));
   if (reads) {
     try {
-      read_gguf_config(*file);
+      read_gguf_config(*whole);
     } catch (const Error& error) {
       report_.obstacle = obstacle_text(error);
     }
   }
-  if (file->tensors().empty()) {
+  if (whole->tensors().empty()) {
     report_.tensors.not_read = "the file holds metadata only";
-  } else if (!file->has_data()) {
-    report_.tensors.n_tensors = file->tensors().size();
+  } else if (!whole->has_data()) {
+    report_.tensors.n_tensors = whole->tensors().size();
     report_.tensors.not_read = "the file is a header alone";
-    if (file->bytes().size() > file->data_offset()) refuse_cut(*file);
+    if (whole->bytes().size() > whole->data_offset()) refuse_cut(*whole);
   } else {
-    tensors_ = std::move(file);
+    tensors_ = std::move(whole);
   }
 }
 

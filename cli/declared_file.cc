@@ -1,8 +1,10 @@
 #include "cli/declared_file.h"
 
 #include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "cli/model_parts.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/hf_tokenizer_length.h"
 #include "ropewalk/formats/json_file.h"
@@ -47,9 +49,15 @@ DeclaredFile open_gguf(const std::string& path, const std::vector<std::string>& 
   DeclaredFile file{.path = path};
   file.gguf = std::make_shared<GgufFile>(GgufFile::open(path, GgufData::kOptional));
   file.format = "GGUF version " + std::to_string(file.gguf->version());
-  file.config = read_gguf_positions(*file.gguf);
+  std::shared_ptr<const GgufFile> all = file.gguf;
+  try {
+    all = with_other_parts(file.gguf);
+  } catch (const Error&) {
+    // Another part is damaged: the obstacle below says so.
+  }
+  file.config = read_gguf_positions(*all);
   file.obstacle = obstacle_of(path, [&] {
-    if (!file.gguf->is_part()) return read_gguf_config(*file.gguf);
+    if (!all->is_part()) return read_gguf_config(*all);
     return read_gguf_config(GgufFile::open_all(path, GgufData::kOptional));
   });
   return file;

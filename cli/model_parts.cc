@@ -11,21 +11,28 @@ namespace {
 
 constexpr const char* kTotal = "split.tensors.count";
 
-// The tensors of all parts; nothing where one of them is not there, or the file's name does not tell
-// where they are.
-std::optional<uint64_t> count_all(const GgufFile& file) {
-  std::vector<std::string> paths;
-  try {
-    paths = part_paths(file);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  uint64_t count = file.tensors().size();
-  for (const std::string& path : paths) {
-    if (path == file.name()) continue;
+// Where all parts are; nothing where one of them is not there, or the file's name does not tell.
+std::optional<std::vector<std::string>> find_parts(const GgufFile& file) {
+  const auto is_there = [](const std::string& path) {
     std::error_code failed;
-    if (!std::filesystem::is_regular_file(path, failed)) return std::nullopt;
-    count += GgufFile::open(path, GgufData::kOptional).tensors().size();
+    return std::filesystem::is_regular_file(path, failed);
+  };
+  try {
+    std::vector<std::string> paths = part_paths(file);
+    if (std::ranges::all_of(paths, is_there)) return paths;
+  } catch (const Error&) {
+    // It does not run then, and that is said where it is opened.
+  }
+  return std::nullopt;
+}
+
+// The tensors of all parts, where they are there.
+std::optional<uint64_t> count_all(const GgufFile& file) {
+  const auto paths = find_parts(file);
+  if (!paths) return std::nullopt;
+  uint64_t count = file.tensors().size();
+  for (const std::string& path : *paths) {
+    if (path != file.name()) count += GgufFile::open(path, GgufData::kOptional).tensors().size();
   }
   return count;
 }
@@ -50,6 +57,12 @@ std::optional<Error> find_part_mismatch(const GgufFile& file) {
                    : fmt::format("must be at least {}, the number of tensors in this part", own),
                std::to_string(*total), "a part is of another model, or cut off: split it again")
       .of(FaultKind::kSumMismatch);
+}
+
+std::shared_ptr<const GgufFile> with_other_parts(std::shared_ptr<const GgufFile> file) {
+  if (!file->is_part() || !find_parts(*file)) return file;
+  const GgufData data = file->has_data() ? GgufData::kRequired : GgufData::kOptional;
+  return std::make_shared<GgufFile>(GgufFile::open_all(file->name(), data));
 }
 
 UnreadWeights find_unread_weights(const std::filesystem::path& folder) {

@@ -3,6 +3,7 @@
 #define ROPEWALK_CLI_MODEL_PARTS_H_
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@ namespace ropewalk {
 // whole or the others lie beside it under llama.cpp's names, else of this part, which cannot have
 // more than all. Nothing where the numbers agree. Throws Error where a part cannot be read.
 std::optional<Error> find_part_mismatch(const GgufFile& file);
+
+// All parts as one where `file` is one of several that lie beside it under llama.cpp's names; `file`
+// itself where it is no part, or some part is not there.
+// Throws Error as GgufFile::open_all() does. Data must be there where those of `file` are.
+std::shared_ptr<const GgufFile> with_other_parts(std::shared_ptr<const GgufFile> file);
 
 // Weights of a Hugging Face directory that nothing here reads, by their names in order.
 struct UnreadWeights {

@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 class CheckCommand : public ProgramTest {
@@ -169,6 +170,8 @@ TEST_F(CheckCommand, AllPartsAreLookedAtWhereTheyAreThere) {
   file(second, parts[1]);
   const Json whole = run_json({"check", first});
   EXPECT_TRUE(whole["runs"]) << whole;
+  EXPECT_EQ(run({"check", first, "--strict"}).status, 0);  // nothing is said of tensors elsewhere
+  EXPECT_THAT(run({"show", first}).out, Not(HasSubstr("must be")));
   EXPECT_EQ(whole["tensors"]["count"], tiny.tensors().size());
   EXPECT_EQ(whole["tensors"]["finite"], tiny.tensors().size());
 
