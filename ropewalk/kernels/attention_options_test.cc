@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -291,7 +292,7 @@ void expect_batch_is_each(const AttentionOptions& options) {
     batch.push_back({.rotations = rotations[s].get(),
                      .kv = &caches[s],
                      .queries = texts[s].query.data(),
-                     .row_scale = scale,
+                     .row_scale = std::span(scale).first(static_cast<size_t>(lengths[s])),
                      .out = outs[s].data(),
                      .first_key = s == 0 ? 11 : 0,
                      .log_sum_exp = {}});
