@@ -234,8 +234,8 @@ class Rotations::Builder {
   void fill_steady(Made& made, const std::vector<int64_t>& pairs, int64_t first) {
     std::vector<DoubleDouble> positions;
     const int64_t first_anchor = first / kSteadyRows;
-    // One more than are needed, so that two can be read at once.
-    for (int64_t anchor = first_anchor; anchor <= end_row() / kSteadyRows + 1; ++anchor)
+    // Two more than are needed: two are read at once, also of rows that fill up a block.
+    for (int64_t anchor = first_anchor; anchor <= end_row() / kSteadyRows + 2; ++anchor)
       positions.push_back(made.map(anchor * kSteadyRows));
     made.anchors = &table_of(pairs, first, positions);
     positions.clear();
