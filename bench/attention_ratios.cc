@@ -30,9 +30,9 @@ Summary summary(std::vector<double> numbers) {
   return {numbers[numbers.size() / 2], numbers.front(), numbers.back()};
 }
 
-class Turns {
+class Interleaved {
  public:
-  explicit Turns(const AttentionCase& inputs) : flops_(inputs.flops()) {}
+  explicit Interleaved(const AttentionCase& inputs) : flops_(inputs.flops()) {}
 
   template <typename Run>
   void add(const std::string& name, double peak, Run run) {
@@ -94,17 +94,17 @@ void compare_maps(const char* title, AttentionCase& inputs, std::vector<std::str
                   Products products, double peak, int rounds) {
   const KvTiles<Element> kv = inputs.tiles<Element>();
   std::vector<std::unique_ptr<Rotations>> rotations;
-  Turns turns(inputs);
+  Interleaved runs(inputs);
   for (const std::string& scheme : schemes) {
     rotations.push_back(std::make_unique<Rotations>(rotary_of(scheme), inputs.n_tokens, 0,
                                                     inputs.n_tokens, AngleMode::kExact));
     const Rotations& own = *rotations.back();
-    turns.add(scheme, scheme == "declared" ? peak : 0, [&] {
+    runs.add(scheme, scheme == "declared" ? peak : 0, [&] {
       attend<Element>(own, kv, inputs.n_heads, inputs.queries.data(), inputs.row_scale,
                       inputs.out.data(), {.products = products});
     });
   }
-  turns.take(title, rounds);
+  runs.take(title, rounds);
 }
 
 void compare_published(AttentionCase& inputs, int rounds) {
@@ -118,12 +118,12 @@ void compare_published(AttentionCase& inputs, int rounds) {
     attend<float>(rotations, kv, inputs.n_heads, inputs.queries.data(), inputs.row_scale,
                   inputs.out.data());
   };
-  Turns turns(inputs);
-  turns.add("plain, ours", 0, [&] { ours(plain); });
-  turns.add("cap, ours", 0, [&] { ours(cap); });
-  turns.add("plain, whole products", 0, [&] { published.plain(); });
-  turns.add("cap, two whole products and a choice", 0, [&] { published.cap(); });
-  turns.take("a cap as published, float32", rounds);
+  Interleaved runs(inputs);
+  runs.add("plain, ours", 0, [&] { ours(plain); });
+  runs.add("cap, ours", 0, [&] { ours(cap); });
+  runs.add("plain, whole products", 0, [&] { published.plain(); });
+  runs.add("cap, two whole products and a choice", 0, [&] { published.cap(); });
+  runs.take("a cap as published, float32", rounds);
 }
 
 int64_t argument(int count, char** arguments, int which, int64_t otherwise) {

@@ -25,6 +25,14 @@ inline double multiply_add([[maybe_unused]] Multiplier multiplier, [[maybe_unuse
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx512f")) return 0;
   if (multiplier == Multiplier::kDotBf16 && !__builtin_cpu_supports("avx512bf16")) return 0;
+// Compilers name the upper registers only where they may use them.
+#if defined(__AVX512F__)
+#define ROPEWALK_UPPER                                                                        \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", \
+      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31"
+#else
+#define ROPEWALK_UPPER
+#endif
 // The assembler writes the 24 instructions out.
 #define ROPEWALK_LOOP(op)                                                                   \
   asm volatile(                                                                             \
@@ -34,7 +42,7 @@ inline double multiply_add([[maybe_unused]] Multiplier multiplier, [[maybe_unuse
       : "+r"(left)                                                                          \
       :                                                                                     \
       : "memory", "cc", "xmm0", "xmm1", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
-        "xmm14", "xmm15")
+        "xmm14", "xmm15" ROPEWALK_UPPER)
   int64_t left = turns;
   if (multiplier == Multiplier::kFma) {
     ROPEWALK_LOOP("vfmadd231ps");
@@ -42,6 +50,7 @@ inline double multiply_add([[maybe_unused]] Multiplier multiplier, [[maybe_unuse
     ROPEWALK_LOOP("vdpbf16ps");
   }
 #undef ROPEWALK_LOOP
+#undef ROPEWALK_UPPER
   return static_cast<double>(turns) * 24 * 2 * (multiplier == Multiplier::kFma ? 16 : 32);
 #else
   return 0;

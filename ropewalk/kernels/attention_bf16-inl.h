@@ -184,8 +184,6 @@ class Bf16Kernel {
   }
 
  private:
-
-
   // The weights of a row, rounded, two to a number, from the start of where its scores were.
   uint32_t* weights(int64_t row) const { return reinterpret_cast<uint32_t*>(scores(row)); }
 
@@ -276,7 +274,7 @@ class Bf16Kernel {
   const KvTiles<Bf16>& kv_;
   const PairLayout& layout_;
   const int64_t head_dim_;
-  const int64_t passing_;        // coordinates that pass through
+  const int64_t passing_;  // coordinates that pass through
   TurnedQueries queries_;
   const int64_t passing_pairs_;  // two by two
   const int64_t width_;          // pairs of a query, with room to read past them
@@ -285,12 +283,12 @@ class Bf16Kernel {
   const int64_t group_;
   const int64_t rows_;
   const int64_t padded_rows_;
-  uint32_t* key_;     // (width, kTile)
-  uint32_t* value_;   // (columns of kTile, kKeysTogether / 2, kTile)
-  float* scores_;     // (padded_rows, kScoreStride)
-  float* sums_;       // (padded_rows, sum_stride)
-  float* largest_;    // (rows)
-  float* total_;      // (rows)
+  uint32_t* key_;    // (width, kTile)
+  uint32_t* value_;  // (columns of kTile, kKeysTogether / 2, kTile)
+  float* scores_;    // (padded_rows, kScoreStride)
+  float* sums_;      // (padded_rows, sum_stride)
+  float* largest_;   // (rows)
+  float* total_;     // (rows)
 };
 
 ROPEWALK_END_AVX512BF16

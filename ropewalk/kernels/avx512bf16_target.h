@@ -5,7 +5,6 @@
 #ifndef ROPEWALK_KERNELS_AVX512BF16_TARGET_H_
 #define ROPEWALK_KERNELS_AVX512BF16_TARGET_H_
 
-
 // GCC 12 warns of its own headers' undefined vectors (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
