@@ -190,7 +190,7 @@ const Map kMaps[] = {
        rotary.spectrum = SpectrumRule(SpectrumRule::Length::kSequence, [spectrum](int64_t n) {
          Spectrum slower = spectrum;
          for (DoubleDouble& speed : slower.turns_per_token)
-           speed = speed * 100.0 / static_cast<double>(n);
+           speed = speed * 100.0 / static_cast<double>(n + 100);  // slower than a turn a token
          return slower;
        });
        return rotary;
