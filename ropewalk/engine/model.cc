@@ -8,6 +8,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/arch/llama.h"
+#include "ropewalk/engine/open_tokenizer.h"
 #include "ropewalk/engine/vocabulary.h"
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/json_file.h"
@@ -36,7 +37,12 @@ ModelFile open_directory(const std::filesystem::path& path) {
   ModelFile file;
   file.config = read_hf_config(load_json(place), place);
   file.tensors = std::make_shared<Safetensors>(Safetensors::open(path.string()));
-  file.no_tokenizer = "tokenizers of Hugging Face directories are not read";
+  // Token ids will do without one.
+  try {
+    file.tokenizer = open_directory_tokenizer(path);
+  } catch (const Error& error) {
+    file.no_tokenizer = error.what();
+  }
   return file;
 }
 

@@ -33,11 +33,9 @@ std::string cleaned(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   for_each_character(text, [&](char32_t code, std::string_view bytes) {
-    if (is_white_space(code)) {
-      clean += ' ';
-    } else if (code != 0 && code != kReplacementCharacter && !is_other(code)) {
-      clean += bytes;
-    }
+    const bool kept_control = code == '\t' || code == '\n' || code == '\r';
+    if (code == kReplacementCharacter || (is_other(code) && !kept_control)) return;
+    clean += is_white_space(code) ? " " : bytes;
   });
   return clean;
 }

@@ -129,8 +129,9 @@ constexpr std::string_view kYoutu[] = {
   "\\G(?<=" digit ")" digit "{3}|(?<!" digit ")" digit "{1,3}(?=(?:" digit "{3})*+" end ")"
 
 constexpr std::string_view kTinyAyaNames[] = {"tiny_aya", "cohere2moe"};
-constexpr std::string_view kTinyAya[] = {ROPEWALK_THREES(R"(\d)", R"(\b)"),
-                                         ROPEWALK_GPT4O_WORDS(R"(\p{N}{1,3})")};
+constexpr std::string_view kTinyAya[] = {
+    ROPEWALK_THREES(R"(\d)", R"((?![\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]))"),
+    ROPEWALK_GPT4O_WORDS(R"(\p{N}{1,3})")};
 
 constexpr std::string_view kSuperBpeNames[] = {"superbpe"};
 constexpr std::string_view kSuperBpe[] = {R"(\p{N}+)", ROPEWALK_THREES(R"(\d)", R"((?!\d))")};
@@ -179,14 +180,6 @@ constexpr std::string_view kDeepseekV3Names[] = {"deepseek-v3", "hunyuan-dense",
   R"([^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" ROPEWALK_LINES_AND_SPACES
 constexpr std::string_view kDeepseekV3[] = {
     R"(\p{N}{1,3})", R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)",
-    ROPEWALK_DEEPSEEK3_WORDS};
-
-constexpr std::string_view kAfmoeNames[] = {"afmoe"};
-constexpr std::string_view kAfmoe[] = {
-    ROPEWALK_THREES(R"(\p{N})", R"((?!\p{N}))"),
-    R"([\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{8c48}-\x{faff}\x{3040}-\x{309f}\x{30a0}-\x{30ff})"
-    R"(\x{ff65}-\x{ff9f}\x{2f00}-\x{2fdf}\x{e40}-\x{e7f}\x{e80}-\x{eff}\x{1780}-\x{17ff})"
-    R"(\x{1000}-\x{109f}\x{aa60}-\x{aa7f}\x{a9e0}-\x{a9ff}\x{ac00}-\x{d7af}\x{1100}-\x{11ff}]+)",
     ROPEWALK_DEEPSEEK3_WORDS};
 
 // Merges run over whole lines.
@@ -241,7 +234,6 @@ constexpr Pretokenizer kKnown[] = {
     {.names = kDeepseekLlmNames, .patterns = kDeepseekLlm},
     {.names = kDeepseekCoderNames, .patterns = kDeepseekCoder},
     {.names = kDeepseekV3Names, .patterns = kDeepseekV3},
-    {.names = kAfmoeNames, .patterns = kAfmoe},
     {.names = kBloomNames, .patterns = kBloom},
     {.names = kVikingNames, .patterns = kViking},
     {.names = kGemma4Names,

@@ -38,6 +38,15 @@ TEST(Pretokenizers, CutAsTheirModelsDo) {
               ElementsAre("ab", "\n", "cd", ",", " ", "1", "2"));
   EXPECT_THAT(words("bloom", "a b, c"), ElementsAre("a", " b", ",", " c"));
   EXPECT_THAT(words("viking", "a12"), ElementsAre("a", "1", "2"));
+  EXPECT_THAT(words("superbpe", "a1234567"), ElementsAre("a", "1", "234", "567"));
+  EXPECT_THAT(words("tiny_aya", "1234567 1234x"),
+              ElementsAre("1", "234", "567", " ", "123", "4", "x"));
+  EXPECT_THAT(words("exaone-moe", "two words, 12"), ElementsAre("two words", ",", " ", "1", "2"));
+  EXPECT_THAT(words("chameleon", "IMGIMGABZ    a"), ElementsAre("IMGIMGABZ", "    ", "a"));
+  EXPECT_THAT(words("deepseek-llm", "a1!\xef\xbc\x81\n"),
+              ElementsAre("a", "1", "!\xef\xbc\x81", "\n"));
+  EXPECT_THAT(words("seed-coder", "ab 1.\n"), ElementsAre("ab", " ", "1", ".", "\n"));
+  EXPECT_THAT(words("gemma4", "a b\n\nc"), ElementsAre("a b", "\n\n", "c"));
 }
 
 TEST(Pretokenizers, HaveDistinctNames) {

@@ -51,6 +51,13 @@ SentencePieceBpe::SentencePieceBpe(const Vocabulary& vocabulary)
       add_space_prefix_(vocabulary.add_space_prefix.value_or(true)),
       scores_(vocabulary.scores) {
   check_scores(scores_);
+  if (vocabulary.normalizes_llama) {
+    normalizer_ = SentencePieceNormalizer{
+        .map = CharsMap(vocabulary.precompiled_charsmap),
+        .add_prefix = add_space_prefix_,
+        .remove_extra_whitespaces = vocabulary.remove_extra_whitespaces.value_or(false),
+        .keep_invalid_bytes = true};
+  }
   byte_ids_.fill(-1);
   ids_.reserve(size());
   for (int32_t id = 0; id < static_cast<int32_t>(size()); ++id) {
@@ -83,7 +90,8 @@ void SentencePieceBpe::add_joints(std::string_view token) {
 }
 
 void SentencePieceBpe::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
-  const std::string escaped = escape_spaces(text, add_space_prefix_);
+  const std::string escaped =
+      normalizer_ ? normalizer_->normalize(text) : escape_spaces(text, add_space_prefix_);
   Scratch scratch;
   uint32_t left = 0;
   for (size_t at = 0; at < escaped.size();) {
@@ -156,7 +164,9 @@ void SentencePieceBpe::append_fallback(std::string_view character,
   if (std::all_of(character.begin(), character.end(), [&](char c) { return id_of(c) >= 0; })) {
     for (const char c : character) ids.push_back(id_of(c));
   } else if (unknown()) {
-    ids.push_back(*unknown());
+    // SentencePiece has one for a run of them, llama.cpp one for each.
+    const bool joins = normalizer_ && !ids.empty() && ids.back() == *unknown();
+    if (!joins) ids.push_back(*unknown());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "ropewalk/text/hash_pair.h"
+#include "ropewalk/text/sentencepiece_normalizer.h"
 #include "ropewalk/text/tokenizer_base.h"
 
 namespace ropewalk {
@@ -45,6 +47,7 @@ class SentencePieceBpe final : public TokenizerBase {
   void append_fallback(std::string_view character, std::vector<int32_t>& ids) const;
 
   bool add_space_prefix_;
+  std::optional<SentencePieceNormalizer> normalizer_;
   size_t longest_ = 0;         // bytes of the longest token that text may spell
   std::vector<float> scores_;  // (n_tokens)
   std::unordered_map<std::string_view, int32_t> ids_;

@@ -49,6 +49,8 @@ struct Vocabulary {
   std::optional<bool> remove_extra_whitespaces = {};
   // Bytes, "t5" only; see chars_map.h.
   std::string precompiled_charsmap = {};
+  // The two rules above hold for "llama" as well: no GGUF file says so, a tokenizer.model may.
+  bool normalizes_llama = false;
   // tokenizer.ggml.normalizer.*, "bert" only. Absent: true, and as `lowercase`.
   std::optional<bool> lowercase = {};
   std::optional<bool> strip_accents = {};

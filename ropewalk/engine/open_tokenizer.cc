@@ -1,0 +1,93 @@
+#include "ropewalk/engine/open_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/engine/vocabulary.h"
+#include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/formats/mapped_file.h"
+#include "ropewalk/text/hf_tokenizer.h"
+#include "ropewalk/text/sentencepiece_file.h"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<bool> find_bool(const Json& config, const char* key) {
+  if (!config.is_object() || !config.contains(key) || !config[key].is_boolean()) return {};
+  return config[key].get<bool>();
+}
+
+// "added_tokens_decoder": {"32000": {"content": "<pad>", "special": true, ...}}, beyond the model's
+// own tokens and instead of some.
+void add_tokens(const Json& config, const std::string& place, Vocabulary& vocabulary) {
+  if (!config.is_object() || !config.contains("added_tokens_decoder")) return;
+  const Json& added = config["added_tokens_decoder"];
+  const std::string where = place + ": added_tokens_decoder";
+  if (!added.is_object()) throw Error(where, "must be an object", added.type_name());
+  for (const auto& [key, token] : added.items()) {
+    constexpr size_t kMaxDigits = 7;  // a stray id must not cost gigabytes
+    const bool is_id = !key.empty() && key.size() <= kMaxDigits &&
+                       key.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_id) throw Error(where, "must have token ids for keys", "\"" + key + "\"");
+    if (!token.is_object() || !token.contains("content") || !token["content"].is_string()) {
+      throw Error(where + "." + key, "must have a \"content\"");
+    }
+    const auto id = static_cast<size_t>(std::stoul(key));
+    if (id >= vocabulary.tokens.size()) {
+      vocabulary.tokens.resize(id + 1);
+      vocabulary.scores.resize(id + 1);
+      vocabulary.token_types.resize(id + 1, static_cast<int32_t>(TokenType::kUnused));
+    }
+    const bool special = find_bool(token, "special").value_or(false);
+    int32_t& type = vocabulary.token_types[id];
+    if (type != static_cast<int32_t>(TokenType::kUnknown)) {
+      type = static_cast<int32_t>(special ? TokenType::kControl : TokenType::kUserDefined);
+    }
+    vocabulary.tokens[id] = token["content"].get<std::string>();
+  }
+}
+
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const Json& config,
+                                              const std::string& config_place) {
+  const MappedFile file = MappedFile::open(path);
+  Vocabulary vocabulary = read_sentencepiece(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
+  add_tokens(config, config_place, vocabulary);
+  const bool unigram = vocabulary.model == "t5";
+  vocabulary.add_bos =
+      find_bool(config, "add_bos_token").value_or(!unigram && vocabulary.bos.has_value());
+  vocabulary.add_eos =
+      find_bool(config, "add_eos_token").value_or(unigram && vocabulary.eos.has_value());
+  return make_tokenizer(vocabulary);
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> open_directory_tokenizer(const std::filesystem::path& directory) {
+  const std::string config_path = (directory / "tokenizer_config.json").string();
+  Json config;
+  if (std::filesystem::exists(config_path)) config = load_json(config_path);
+  const std::filesystem::path json = directory / "tokenizer.json";
+  if (std::filesystem::exists(json)) {
+    return make_hf_tokenizer(load_json(json.string()), config, json.string());
+  }
+  const std::filesystem::path model = directory / "tokenizer.model";
+  if (std::filesystem::exists(model)) {
+    return open_sentencepiece(model.string(), config, config_path);
+  }
+  throw Error(directory.string(), "brings no tokenizer", "no tokenizer.json, no tokenizer.model",
+              "put one of them there");
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const std::string& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) return open_directory_tokenizer(path);
+  return make_tokenizer(read_vocabulary(GgufFile::open(path, GgufData::kOptional).metadata()));
+}
+
+}  // namespace ropewalk
