@@ -25,7 +25,8 @@ WordPieceTokenizer::WordPieceTokenizer(const Vocabulary& vocabulary)
   for (int32_t id = 0; id < static_cast<int32_t>(size()); ++id) {
     if (!spells_text(type_of(id))) continue;
     const std::string_view text = spelling(id);
-    if (text.starts_with(kSpelledSpace)) {
+    // Alone it is no mark but the character, going on with a word.
+    if (text.starts_with(kSpelledSpace) && text != kSpelledSpace) {
       pieces_.add_beginning(text.substr(kSpelledSpace.size()), id);
     } else {
       pieces_.add_continuation(text, id);

@@ -38,6 +38,7 @@ OWN_PATTERNS = {
         "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+",
         CASED + r"\p{N}" + SYMBOLS,
     ],
+    "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}"],
     "superbpe": [r"\p{N}+", r"(?=(\d{3})+(?!\d))"],
     "deepseek-llm": [
         r"[\r\n]",
@@ -105,9 +106,10 @@ class Rows:
             self.add_returns(name, path, exact)
 
     def add_returns(self, name, path, exact):
-        """exact: "bytes", all come back; "spaces", all without the character that spells a space."""
-        texts = [text for text in self.texts if exact == "bytes" or "\u2581" not in text]
-        texts += [text for text in self.broken if exact == "bytes" or b"\xe2\x96\x81" not in text]
+        """exact: "bytes", all come back; "spaces", all without the characters that spell a space or a byte."""
+        marks = () if exact == "bytes" else ("\u2581", "<0x")
+        texts = [text for text in self.texts if not any(mark in text for mark in marks)]
+        texts += [text for text in self.broken if not any(mark.encode() in text for mark in marks)]
         returns = our_tokens(path, texts, False)["returns"]
         self.table.add(f"{name}: texts that do not come back", len(texts), "-", returns.count(False), 0)
 
@@ -159,7 +161,11 @@ class Rows:
 
     def add_model(self, name, path):
         processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        self.add(name, path.parent, "SentencePiece", lambda texts: [processor.encode(text) for text in texts], False)
+        theirs = lambda texts: [processor.encode(text) for text in texts]  # noqa: E731
+        proto = tokenizer_files.message(path)
+        unigram = proto.trainer_spec.model_type == 1
+        explain = same_score([piece.score for piece in proto.pieces], 1e-5) if unigram else spells_spaces
+        self.add(name, path.parent, "SentencePiece", theirs, False, explain=explain)
 
 
 def known_departures(differing):
@@ -167,9 +173,11 @@ def known_departures(differing):
 
     Broken UTF-8: the first byte alone says how long a character is, whatever follows is taken into it. "</s>": what looks
     like an end of text is a control token, whatever type the file gives it (Phi-3's says user-defined), and where the
-    file's name is of a Phi-3 takes in the white space after it.
+    file's name is of a Phi-3 takes in the white space after it; so does "<|user|>" there, as in that model's
+    tokenizer.json, but no key of the file says so.
     """
-    return {text for text in differing if isinstance(text, bytes) or "</s>" in text}
+    names = ("</s>", "<|user|>")
+    return {text for text in differing if isinstance(text, bytes) or any(name in text for name in names)}
 
 
 def same_as_json(path):
@@ -192,13 +200,22 @@ def ties(path):
     model = json.loads(path.read_text())["model"]
     if model["type"] != "Unigram":
         return None
-    scores = dict(enumerate(score for _, score in model["vocab"]))
+    return same_score([score for _, score in model["vocab"]], 1e-12)
+
+
+def same_score(scores, tolerance):
+    """Texts whose two cuts have the same score, but for rounding: SentencePiece sums in float32."""
 
     def tie(mine, theirs):
-        a, b = (math.fsum(scores.get(id_, 0.0) for id_ in ids) for ids in (mine, theirs))
-        return abs(a - b) <= 1e-12 * abs(a)
+        a, b = (math.fsum(scores[id_] for id_ in ids) for ids in (mine, theirs))
+        return abs(a - b) <= tolerance * abs(a)
 
     return lambda differing: {text for text, pair in differing.items() if tie(*pair)}
+
+
+def spells_spaces(differing):
+    """Texts with U+2581 itself, which SentencePiece takes for a space when it looks for user-defined tokens."""
+    return {text for text in differing if "\u2581" in text}
 
 
 def known_pretokenizers(base, folder):
@@ -252,7 +269,7 @@ def main() -> int:
         rows.add_files()
         exact = dict.fromkeys(("deepseek_v3", "gpt4o", "gptoss", "llama3_1"), "bytes")
         exact |= dict.fromkeys(("llama2", "gemma3", "trained: Llama, legacy"), "spaces")
-        exact |= dict.fromkeys(("trained: byte-level", "trained: StarCoder"), "bytes")
+        exact |= dict.fromkeys(("trained: StarCoder", "trained: Falcon", "trained: BLOOM"), "bytes")
         for name, path in package_files():
             rows.add_json(name, path, exact=exact.get(name))
             if name == "gemma3":
