@@ -8,7 +8,9 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::string_view kWordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+// The single numbers are those that Oniguruma's table of Latin-1 counts as well.
+constexpr std::string_view kWordMembers =
+    R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
 // Names of scripts that Oniguruma takes for Script and PCRE2 for Script_Extensions.
 constexpr std::array<std::string_view, 16> kScripts = {

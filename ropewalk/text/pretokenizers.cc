@@ -129,8 +129,10 @@ constexpr std::string_view kYoutu[] = {
   "\\G(?<=" digit ")" digit "{3}|(?<!" digit ")" digit "{1,3}(?=(?:" digit "{3})*+" end ")"
 
 constexpr std::string_view kTinyAyaNames[] = {"tiny_aya", "cohere2moe"};
+// The end of a word as Oniguruma has it, with what its table of Latin-1 counts besides.
 constexpr std::string_view kTinyAya[] = {
-    ROPEWALK_THREES(R"(\d)", R"((?![\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]))"),
+    ROPEWALK_THREES(R"(\d)",
+                    R"((?![\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}]))"),
     ROPEWALK_GPT4O_WORDS(R"(\p{N}{1,3})")};
 
 constexpr std::string_view kSuperBpeNames[] = {"superbpe"};
