@@ -138,8 +138,8 @@ struct GgufArchitecture {
   bool by_layer_count = false;  // Baichuan: 32 layers are rotary, 40 have ALiBi
   bool rotates_all = false;     // llama.cpp rotates layers that `unrotated` says are not
   bool read_by_transformers =
-      false;          // by its GGUF reader, integrations/ggml.py, which vLLM uses, too
-  bool runs = false;  // the engine has this architecture
+      false;                  // by its GGUF reader, integrations/ggml.py, which vLLM uses, too
+  bool equal_widths = false;  // the loader refuses values of another width than keys
 };
 
 // Every architecture that llama.cpp loads and that has layers of its own, by name.

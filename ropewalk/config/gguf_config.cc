@@ -32,6 +32,12 @@ GgufArchitecture known_architecture(const GgufFile& file, const std::string& nam
   return *known;
 }
 
+[[noreturn]] void refuse_value_length(const std::string& place, int64_t head_dim, int64_t found) {
+  throw Error(place, "must equal the key's head width " + std::to_string(head_dim),
+              std::to_string(found))
+      .of(FaultKind::kInconsistent);
+}
+
 // One pass over a file, in the order in which `show` prints.
 class Reader {
  public:
@@ -182,11 +188,8 @@ void Reader::read_head_dim() {
   }
   refuse_above(suffix, shape.head_dim, kMaxHeadDim);
   const std::optional<int64_t> value_length = keys_.count("attention.value_length");
-  if (architecture_.runs && value_length && *value_length != shape.head_dim) {
-    throw Error(keys_.place("attention.value_length"),
-                "must equal the key's head width " + std::to_string(shape.head_dim),
-                std::to_string(*value_length))
-        .of(FaultKind::kInconsistent);
+  if (architecture_.equal_widths && value_length && *value_length != shape.head_dim) {
+    refuse_value_length(keys_.place("attention.value_length"), shape.head_dim, *value_length);
   }
 }
 
@@ -293,11 +296,6 @@ void require(const GgufFile& file, const std::string& key, bool present) {
 
 void require_runnable(const GgufFile& file, const ModelConfig& config) {
   const std::string prefix = config.architecture + ".";
-  const GgufArchitecture* const architecture = find_gguf_architecture(config.architecture);
-  if (architecture == nullptr || !architecture->runs) {
-    throw Error(file.name() + ": general.architecture", "must be one that the engine runs (llama)",
-                config.architecture);
-  }
   const ModelShape& shape = config.shape;
   require(file, prefix + "block_count", shape.n_layers != 0);
   require(file, prefix + "embedding_length", shape.hidden != 0);
@@ -309,24 +307,25 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
                 value->describe());
   }
   require(file, prefix + "feed_forward_length", shape.ffn != 0);
-  require(file, prefix + "attention.layer_norm_rms_epsilon",
-          file.metadata().contains(prefix + "attention.layer_norm_rms_epsilon"));
+  require(file,
+          prefix + "attention.layer_norm_rms_epsilon or " + prefix + "attention.layer_norm_epsilon",
+          file.metadata().contains(prefix + "attention.layer_norm_rms_epsilon") ||
+              file.metadata().contains(prefix + "attention.layer_norm_epsilon"));
   if (file.is_part()) {
     throw Error(
         file.name() + ": split.count", "must be 1: a part of a model is not run without the others",
         std::to_string(file.metadata().get_u64("split.count")), "put all parts into one directory");
   }
+  const std::string value_length = prefix + "attention.value_length";
+  const GgufArchitecture& architecture = known_architecture(file, config.architecture);
+  const auto width = file.metadata().find_i64(value_length);
+  if (!architecture.latent && width && *width != shape.head_dim)
+    refuse_value_length(file.name() + ": " + value_length, shape.head_dim, *width);
   require(file, "token_embd.weight", file.find_tensor("token_embd.weight") != nullptr);
   if (!file.has_data()) {
     throw Error(file.name(), "must hold the data of its tensors: it ends before they do");
   }
 
-  const std::string experts = prefix + "expert_count";
-  if (file.metadata().find_u64(experts).value_or(0) != 0) {
-    throw Error(file.name() + ": " + experts,
-                "must be absent or 0: mixtures of experts are not run",
-                std::to_string(file.metadata().get_u64(experts)));
-  }
   const std::string causal = prefix + "attention.causal";
   if (!file.metadata().find_bool(causal).value_or(true)) {
     throw Error(file.name() + ": " + causal, "must be true: only causal attention is run", "false");

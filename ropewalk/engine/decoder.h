@@ -49,12 +49,11 @@ class Decoder {
 
   // The output matrix, hidden to vocabulary.
   virtual const Dense& output() const = 0;
-};
 
-// One family: loads weights of the architecture it is registered for.
-using LoadDecoder = std::unique_ptr<Decoder> (*)(const ModelConfig& config,
-                                                 const TensorSource& source, bool is_gguf,
-                                                 Precision precision);
+  // Makes logits of output()'s products, in place: bias, scale, cap.
+  //   logits  (rows, vocabulary)
+  virtual void finish_logits(float* logits, int64_t rows) const = 0;
+};
 
 }  // namespace ropewalk
 

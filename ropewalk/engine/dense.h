@@ -7,7 +7,7 @@
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/base/half.h"
-#include "ropewalk/formats/tensor_source.h"
+#include "ropewalk/engine/weights.h"
 
 namespace ropewalk {
 
@@ -27,10 +27,9 @@ class Dense {
   // Rows that one block of activations may have: callers hand over buffers of whole blocks.
   static constexpr int64_t kBlockRows = 128;
 
-  // Reads and packs a weight matrix of shape {outputs, inputs}. Throws Error where the tensor is
-  // missing or has another shape or type, or where this CPU has no bf16 product.
-  Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs,
-        Precision precision);
+  // Reads and packs a weight matrix. Throws Error where its rows cannot be read, or where this CPU
+  // has no bf16 product.
+  Dense(const WeightRows& rows, Precision precision);
   ~Dense();
   Dense(Dense&&) noexcept;
   Dense& operator=(Dense&&) noexcept;

@@ -116,11 +116,10 @@ struct Dense::Packed {
   Precision precision = Precision::kF32;
   std::vector<Block> blocks;
 
-  void pack(const TensorSource& source, const TensorInfo& info, Block& block) const {
+  void pack(const WeightRows& rows, Block& block) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
     AlignedBuffer<float> plain(count);
-    source.read_rows(info, static_cast<uint64_t>(block.first), static_cast<uint64_t>(block.columns),
-                     plain);
+    rows.read(block.first, block.columns, plain);
     const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
     block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
     const memory::desc stored({inputs, block.columns}, memory::data_type::f32,
@@ -167,22 +166,18 @@ int64_t padded_rows(int64_t rows) {
 
 }  // namespace
 
-Dense::Dense(const TensorSource& source, const std::string& tensor, int64_t outputs, int64_t inputs,
-             Precision precision)
-    : packed_(std::make_unique<Packed>()) {
-  const TensorInfo& info = expect_tensor(
-      source, tensor, {static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)});
-  packed_->inputs = inputs;
-  packed_->outputs = outputs;
+Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_unique<Packed>()) {
+  packed_->inputs = rows.inputs;
+  packed_->outputs = rows.outputs;
   packed_->precision = precision;
-  for (int64_t first = 0; first < outputs; first += kBlockOutputs) {
+  for (int64_t first = 0; first < rows.outputs; first += kBlockOutputs) {
     packed_->blocks.push_back(
-        {.first = first, .columns = std::min(kBlockOutputs, outputs - first), .weights = {}});
+        {.first = first, .columns = std::min(kBlockOutputs, rows.outputs - first), .weights = {}});
   }
   try {
-    for (Packed::Block& block : packed_->blocks) packed_->pack(source, info, block);
+    for (Packed::Block& block : packed_->blocks) packed_->pack(rows, block);
   } catch (const dnnl::error& error) {
-    throw Error(tensor, "this CPU or its oneDNN has no product for it", error.what(),
+    throw Error(rows.name, "this CPU or its oneDNN has no product for it", error.what(),
                 precision == Precision::kBf16 ? "use --precision f32" : "");
   }
 }

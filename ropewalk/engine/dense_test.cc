@@ -55,7 +55,7 @@ std::vector<double> product(const std::vector<float>& x, int64_t rows,
 void check(Precision precision) {
   for (const Shape& shape : kShapes) {
     const MemorySource source = matrix(shape);
-    const Dense dense(source, "w", shape.outputs, shape.inputs, precision);
+    const Dense dense(Weights(source).matrix("w", shape.outputs, shape.inputs), precision);
     EXPECT_EQ(dense.inputs(), shape.inputs);
     EXPECT_EQ(dense.outputs(), shape.outputs);
     const std::vector<float> x = activations(shape.inputs);
@@ -94,7 +94,8 @@ TEST(Dense, IsTheProductOfRoundedNumbersInBf16) {
 TEST(Dense, WrongTensorsAreNamed) {
   const MemorySource source = matrix({24, 33});
   const auto message = [&](const std::string& name, int64_t outputs, int64_t inputs) {
-    return message_of([&] { Dense(source, name, outputs, inputs, Precision::kF32); });
+    return message_of(
+        [&] { Dense(Weights(source).matrix(name, outputs, inputs), Precision::kF32); });
   };
   EXPECT_THAT(message("v", 24, 33), HasSubstr("v"));
   EXPECT_THAT(message("w", 33, 24), HasSubstr("[24, 33]"));

@@ -7,8 +7,9 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
-#include "ropewalk/engine/arch/llama.h"
+#include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/open_tokenizer.h"
+#include "ropewalk/engine/transformer.h"
 #include "ropewalk/engine/vocabulary.h"
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/json_file.h"
@@ -23,6 +24,7 @@ ModelFile open_gguf(const std::string& path) {
   file.is_gguf = true;
   auto gguf = std::make_shared<GgufFile>(GgufFile::open_all(path));
   file.config = read_gguf_config(*gguf);
+  file.keys = ModelKeys::of(*gguf);
   if (gguf->metadata().contains("tokenizer.ggml.model")) {
     file.tokenizer = make_tokenizer(read_vocabulary(gguf->metadata()));
   } else {
@@ -35,7 +37,9 @@ ModelFile open_gguf(const std::string& path) {
 ModelFile open_directory(const std::filesystem::path& path) {
   const std::string place = (path / "config.json").string();
   ModelFile file;
-  file.config = read_hf_config(load_json(place), place);
+  const nlohmann::ordered_json document = load_json(place);
+  file.config = read_hf_config(document, place);
+  file.keys = ModelKeys::of(document, place);
   file.tensors = std::make_shared<Safetensors>(Safetensors::open(path.string()));
   // Token ids will do without one.
   try {
@@ -56,23 +60,9 @@ void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
   }
 }
 
-// The families that run.
-struct Family {
-  const char* architecture;  // general.architecture, or model_type
-  LoadDecoder load;
-};
-constexpr Family kFamilies[] = {{"llama", load_llama}, {"mistral", load_llama}};
-
 std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
-  std::string known;
-  for (const Family& family : kFamilies) {
-    if (file.config.architecture == family.architecture) {
-      return family.load(file.config, *file.tensors, file.is_gguf, precision);
-    }
-    known += std::string(known.empty() ? "" : ", ") + family.architecture;
-  }
-  throw Error(file.tensors->name(), "must be of an architecture that the engine runs: " + known,
-              file.config.architecture);
+  const Blueprint blueprint = describe_model(file.config, file.keys, file.tensors->name());
+  return make_transformer(blueprint, file.config, *file.tensors, precision);
 }
 
 [[noreturn]] void refuse_result(const std::string& place, double value) {
@@ -129,6 +119,7 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
     const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
     output.apply(states.data() + first * output.inputs(), count, scratch.logits.data(),
                  scratch.dense);
+    decoder_->finish_logits(scratch.logits.data(), count);
     for (int64_t r = 0; r < count; ++r) {
       const std::span<const float> row(scratch.logits.data() + r * vocabulary,
                                        static_cast<size_t>(vocabulary));
@@ -171,6 +162,7 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   // The last row alone, at the head of a block of its own.
   std::copy_n(states.data() + last * output.inputs(), output.inputs(), states.data());
   output.apply_wide(states.data(), 1, logits_.data());
+  model_.decoder().finish_logits(logits_.data(), 1);
   for (int64_t id = 0; id < output.outputs(); ++id) {
     if (!std::isfinite(logits_[id]))
       refuse_result("the logit of id " + std::to_string(id), logits_[id]);

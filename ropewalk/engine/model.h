@@ -10,6 +10,7 @@
 
 #include "ropewalk/config/model_config.h"
 #include "ropewalk/engine/decoder.h"
+#include "ropewalk/engine/model_keys.h"
 #include "ropewalk/text/tokenizer.h"
 
 namespace ropewalk {
@@ -18,6 +19,7 @@ namespace ropewalk {
 struct ModelFile {
   std::shared_ptr<const TensorSource> tensors;
   ModelConfig config;
+  ModelKeys keys;
   std::unique_ptr<Tokenizer> tokenizer;  // null where the file brings none that we read
   std::string no_tokenizer;              // why it is null
   bool is_gguf = false;

@@ -245,6 +245,17 @@ TEST(Model, WrongPathsAreNamed) {
   EXPECT_THAT(message(folder.path()), HasSubstr("safetensors"));
 }
 
+TEST(Model, WhatIsNotRunIsRefusedByName) {
+  const auto refusal = [](const std::string& architecture, bool is_gguf) {
+    ModelConfig config;
+    config.architecture = architecture;
+    return message_of([&] { describe_model(config, ModelKeys(is_gguf), "a file"); });
+  };
+  EXPECT_THAT(refusal("mamba", true), HasSubstr("gpt2, gptneox"));
+  EXPECT_THAT(refusal("mamba", true), HasSubstr("got mamba"));
+  EXPECT_THAT(refusal("mamba", false), HasSubstr("llama, mistral"));
+}
+
 TEST(GreedyChoice, TakesTheFirstOfTheLargest) {
   EXPECT_EQ(greedy_choice(std::vector<float>{1}), 0);
   EXPECT_EQ(greedy_choice(std::vector<float>{-3, 2, 1, 2}), 1);

@@ -1,5 +1,7 @@
 #include "ropewalk/engine/rotation_tables.h"
 
+#include <algorithm>
+
 namespace ropewalk {
 namespace {
 
@@ -16,14 +18,23 @@ double table_bytes(const Rotary& rotary, const std::vector<int64_t>& starts, int
   return rows * static_cast<double>(rotary.layout.n_pairs()) * 2 * sizeof(float);
 }
 
+// Adds the multiples of `chunk` between the first start and last_row.
+void cut_at_multiples(int64_t chunk, int64_t last_row, std::vector<int64_t>& starts) {
+  for (int64_t row = (starts[0] / chunk + 1) * chunk; row < last_row; row += chunk)
+    starts.push_back(row);
+  std::ranges::sort(starts);
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+}
+
 }  // namespace
 
 RotationTables::RotationTables(const Positions& positions, int64_t length, int64_t first_row,
-                               int64_t n_rows)
+                               int64_t n_rows, int64_t chunk)
     : positions_(positions), length_(length), first_row_(first_row), n_rows_(n_rows) {
   for (const Rotary& rotary : positions.schemes) {
     Kept kept;
     kept.starts = rotation_spans(rotary.spectrum, first_row, first_row + n_rows);
+    if (chunk != 0) cut_at_multiples(chunk, first_row + n_rows, kept.starts);
     kept.tables.resize(kept.starts.size());
     kept.fits = kept.starts.size() == 1 ||
                 table_bytes(rotary, kept.starts, first_row + n_rows) < kMostKeptBytes;

@@ -16,7 +16,9 @@ namespace ropewalk {
 class RotationTables {
  public:
   //   length  tokens of the whole sequence, >= first_row + n_rows
-  RotationTables(const Positions& positions, int64_t length, int64_t first_row, int64_t n_rows);
+  //   chunk   no span has rows on both sides of a multiple of it; 0: any may
+  RotationTables(const Positions& positions, int64_t length, int64_t first_row, int64_t n_rows,
+                 int64_t chunk = 0);
 
   // The spans of rows of one scheme: starts, rising; the last ends with the rows.
   const std::vector<int64_t>& spans(size_t scheme) const { return kept_[scheme].starts; }

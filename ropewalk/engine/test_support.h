@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
@@ -19,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/model.h"
+#include "ropewalk/engine/transformer.h"
 #include "ropewalk/formats/test_support.h"
 
 namespace ropewalk {
@@ -114,6 +117,13 @@ class MemorySource : public TensorSource {
 
   std::map<std::string, Tensor> tensors_;
 };
+
+// Of a family, from weights under GGUF's names or Hugging Face's; the file says nothing else.
+inline std::unique_ptr<Decoder> decoder_of(const ModelConfig& config, const TensorSource& source,
+                                           bool is_gguf, Precision precision) {
+  return make_transformer(describe_model(config, ModelKeys(is_gguf), source.name()), config, source,
+                          precision);
+}
 
 // Normal values of the given deviation.
 inline MemorySource::Tensor random_tensor(std::vector<uint64_t> shape, double deviation,

@@ -55,15 +55,64 @@ void scale_by(const float* in, const float* weight, float scale, float* out, siz
   });
 }
 
-void swiglu_row(float* gate, const float* up, size_t size) {
+// x sigmoid(slope). Below -87 exp(-slope) would overflow; what is left of the product, 1e-36, stands
+// for 0.
+HWY_INLINE hn::Vec<FloatTag> times_sigmoid(hn::Vec<FloatTag> x, hn::Vec<FloatTag> slope) {
   const FloatTag tag;
+  const auto bounded = hn::Max(slope, hn::Set(tag, -87.0f));
   const auto one = hn::Set(tag, 1.0f);
+  return hn::Mul(x, hn::Div(one, hn::Add(one, hn::Exp(tag, hn::Neg(bounded)))));
+}
+
+HWY_INLINE hn::Vec<FloatTag> silu(hn::Vec<FloatTag> x) {
+  const auto bounded = hn::Max(x, hn::Set(FloatTag(), -87.0f));
+  return times_sigmoid(bounded, bounded);
+}
+
+// 0.5 (1 + tanh(u)) is sigmoid(2 u).
+HWY_INLINE hn::Vec<FloatTag> gelu_tanh(hn::Vec<FloatTag> x) {
+  const FloatTag tag;
+  const auto cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(tag, 0.044715f), hn::Set(tag, 1.0f));
+  const auto twice = hn::Mul(hn::Mul(x, cubic), hn::Set(tag, 1.5957691216057308f));
+  return times_sigmoid(x, twice);
+}
+
+void swiglu_row(float* gate, const float* up, size_t size) {
   for_vectors(size, [&](size_t x, size_t count) {
-    const auto value = load_part(gate + x, count);
-    // Below -87 exp(-value) would overflow; what is left of the product, 1e-36 * up, stands for 0.
-    const auto bounded = hn::Max(value, hn::Set(tag, -87.0f));
-    const auto sigmoid = hn::Div(one, hn::Add(one, hn::Exp(tag, hn::Neg(bounded))));
-    store_part(hn::Mul(hn::Mul(bounded, sigmoid), load_part(up + x, count)), gate + x, count);
+    store_part(hn::Mul(silu(load_part(gate + x, count)), load_part(up + x, count)), gate + x,
+               count);
+  });
+}
+
+void silu_row(float* values, size_t size) {
+  for_vectors(size, [&](size_t x, size_t count) {
+    store_part(silu(load_part(values + x, count)), values + x, count);
+  });
+}
+
+void gelu_tanh_row(float* values, size_t size) {
+  for_vectors(size, [&](size_t x, size_t count) {
+    store_part(gelu_tanh(load_part(values + x, count)), values + x, count);
+  });
+}
+
+void relu_row(float* values, size_t size) {
+  for_vectors(size, [&](size_t x, size_t count) {
+    store_part(hn::Max(load_part(values + x, count), hn::Zero(FloatTag())), values + x, count);
+  });
+}
+
+void multiply_row(const float* in, float* out, size_t size) {
+  for_vectors(size, [&](size_t x, size_t count) {
+    store_part(hn::Mul(load_part(out + x, count), load_part(in + x, count)), out + x, count);
+  });
+}
+
+void add_scaled_row(float factor, const float* in, float* out, size_t size) {
+  const auto each = hn::Set(FloatTag(), factor);
+  for_vectors(size, [&](size_t x, size_t count) {
+    store_part(hn::MulAdd(load_part(in + x, count), each, load_part(out + x, count)), out + x,
+               count);
   });
 }
 
@@ -110,6 +159,11 @@ namespace ropewalk {
 
 HWY_EXPORT(scale_by);
 HWY_EXPORT(swiglu_row);
+HWY_EXPORT(silu_row);
+HWY_EXPORT(gelu_tanh_row);
+HWY_EXPORT(relu_row);
+HWY_EXPORT(multiply_row);
+HWY_EXPORT(add_scaled_row);
 HWY_EXPORT(add_row);
 HWY_EXPORT(sum_of_exp);
 HWY_EXPORT(largest_of);
@@ -148,6 +202,56 @@ void rms_norm(std::span<const float> in, std::span<const float> weight, double e
 void swiglu(std::span<float> gate, std::span<const float> up) {
   assert(gate.size() == up.size());
   HWY_DYNAMIC_DISPATCH(swiglu_row)(gate.data(), up.data(), gate.size());
+}
+
+void layer_norm(std::span<const float> in, std::span<const float> weight,
+                std::span<const float> bias, double epsilon, std::span<float> out) {
+  assert(in.size() == out.size());
+  const auto count = static_cast<double>(in.size());
+  double sum = 0;
+  for (const float value : in) sum += value;
+  const double mean = sum / count;
+  double squares = 0;
+  for (const float value : in) squares += (value - mean) * (value - mean);
+  const double scale = 1.0 / std::sqrt(squares / count + epsilon);
+  for (size_t x = 0; x < in.size(); ++x) {
+    const double normed = (in[x] - mean) * scale;
+    const double weighed = weight.empty() ? normed : normed * weight[x];
+    out[x] = static_cast<float>(bias.empty() ? weighed : weighed + bias[x]);
+  }
+}
+
+void activate(Activation activation, std::span<float> values) {
+  switch (activation) {
+    case Activation::kSilu:
+      return HWY_DYNAMIC_DISPATCH(silu_row)(values.data(), values.size());
+    case Activation::kGelu:
+      for (float& value : values) value *= 0.5f * std::erfc(-value * 0.70710678118654752f);
+      return;
+    case Activation::kGeluTanh:
+      return HWY_DYNAMIC_DISPATCH(gelu_tanh_row)(values.data(), values.size());
+    case Activation::kRelu:
+      return HWY_DYNAMIC_DISPATCH(relu_row)(values.data(), values.size());
+    case Activation::kReluSquared:
+      HWY_DYNAMIC_DISPATCH(relu_row)(values.data(), values.size());
+      return HWY_DYNAMIC_DISPATCH(multiply_row)(values.data(), values.data(), values.size());
+  }
+}
+
+void activate_gated(Activation activation, std::span<float> gate, std::span<const float> up) {
+  assert(gate.size() == up.size());
+  if (activation == Activation::kSilu) return swiglu(gate, up);
+  activate(activation, gate);
+  HWY_DYNAMIC_DISPATCH(multiply_row)(up.data(), gate.data(), gate.size());
+}
+
+void scale(float factor, std::span<float> out) {
+  for (float& value : out) value *= factor;
+}
+
+void add_scaled(float factor, std::span<const float> in, std::span<float> out) {
+  assert(in.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(add_scaled_row)(factor, in.data(), out.data(), in.size());
 }
 
 void add(std::span<const float> in, std::span<float> out) {

@@ -18,6 +18,34 @@ void rms_norm(std::span<const float> in, std::span<const float> weight, double e
 // Within 6 float ulps per element.
 void swiglu(std::span<float> gate, std::span<const float> up);
 
+// out[x] = (in[x] - mean(in)) / sqrt(variance(in) + epsilon) * weight[x] + bias[x]. Source: Ba et al.
+// 2016, arXiv 1607.06450.
+//   weight, bias  as long as `in`, or empty: all 1, all 0
+// Within 4 float ulps of the largest term per element of the formula in exact arithmetic.
+void layer_norm(std::span<const float> in, std::span<const float> weight,
+                std::span<const float> bias, double epsilon, std::span<float> out);
+
+enum class Activation {
+  kSilu,      // x sigmoid(x)
+  kGelu,      // x Phi(x), Phi the normal distribution. Source: Hendrycks, Gimpel 2016, 1606.08415
+  kGeluTanh,  // its approximation by tanh, of the same paper
+  kRelu,      // max(x, 0)
+  kReluSquared,  // max(x, 0)^2. Source: So et al. 2021, arXiv 2109.08668
+};
+
+// values[x] = f(values[x]), within 6 float ulps per element; of both GELUs where it is above 1e-6 of
+// x, and within 1e-7 of x below.
+void activate(Activation activation, std::span<float> values);
+
+// gate[x] = f(gate[x]) * up[x], f within the same bounds.
+void activate_gated(Activation activation, std::span<float> gate, std::span<const float> up);
+
+// out[x] *= factor.
+void scale(float factor, std::span<float> out);
+
+// out[x] += factor * in[x].
+void add_scaled(float factor, std::span<const float> in, std::span<float> out);
+
 // out[x] += in[x].
 void add(std::span<const float> in, std::span<float> out);
 

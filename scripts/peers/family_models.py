@@ -277,7 +277,7 @@ def made(config, auto, seed=1):
     torch.manual_seed(seed)
     model = auto.from_config(config, attn_implementation="eager").float().eval()
     text = text_of(config)
-    keys = ("hidden_act", "hidden_activation", "activation_function")
+    keys = ("hidden_act", "hidden_activation", "activation_function", "activation")
     gelu = text.model_type in ("bloom", "mpt") or "gelu" in str([getattr(text, key, "") for key in keys])
     tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
     with torch.no_grad():

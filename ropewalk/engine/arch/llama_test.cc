@@ -1,5 +1,3 @@
-#include "ropewalk/engine/arch/llama.h"
-
 #include <gmock/gmock.h>
 
 #include "ropewalk/engine/test_support.h"
@@ -128,7 +126,7 @@ Rows reference_logits(const Tensors& tensors, const Positions& positions,
 std::vector<float> engine_logits(const ModelConfig& config, const Tensors& tensors, bool is_gguf,
                                  const Positions& positions, const std::vector<int32_t>& ids) {
   const MemorySource source(tensors);
-  const auto decoder = load_llama(config, source, is_gguf, Precision::kF32);
+  const auto decoder = decoder_of(config, source, is_gguf, Precision::kF32);
   const auto n = static_cast<int64_t>(ids.size());
   const auto cache = decoder->make_cache(n);
   EXPECT_EQ(cache->capacity(), n);
@@ -225,7 +223,7 @@ TEST(Llama, EveryMissingTensorIsNamed) {
       Tensors tensors = whole;
       tensors.erase(name);
       const MemorySource source(tensors);
-      EXPECT_THAT(message_of([&] { load_llama(config, source, is_gguf, Precision::kF32); }),
+      EXPECT_THAT(message_of([&] { decoder_of(config, source, is_gguf, Precision::kF32); }),
                   HasSubstr(name));
     }
   }
@@ -245,7 +243,7 @@ TEST(Llama, EveryMisshapenTensorIsNamed) {
     }
     const MemorySource source(tensors);
     const std::string message =
-        message_of([&] { load_llama(config, source, false, Precision::kF32); });
+        message_of([&] { decoder_of(config, source, false, Precision::kF32); });
     EXPECT_THAT(message, HasSubstr(name));
     EXPECT_THAT(message, HasSubstr(shape_text(wrong.shape)));
     EXPECT_THAT(message, HasSubstr(shape_text(tensor.shape)));
@@ -261,13 +259,13 @@ TEST(Llama, ATensorOfAnotherFamilyIsNamed) {
     Tensors tensors = hf_tensors();
     tensors[name] = {{kHidden}, std::vector<float>(kHidden)};
     const MemorySource source(tensors);
-    EXPECT_THAT(message_of([&] { load_llama(config, source, false, Precision::kF32); }),
+    EXPECT_THAT(message_of([&] { decoder_of(config, source, false, Precision::kF32); }),
                 HasSubstr(name));
   }
   Tensors tensors = hf_tensors();
   tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {{4}, std::vector<float>(4)};
   const MemorySource source(tensors);
-  EXPECT_NE(load_llama(config, source, false, Precision::kF32), nullptr);
+  EXPECT_NE(decoder_of(config, source, false, Precision::kF32), nullptr);
 }
 
 TEST(Llama, ATypeThatIsNotDecodedIsNamed) {
@@ -277,7 +275,7 @@ TEST(Llama, ATypeThatIsNotDecodedIsNamed) {
     tensors[name].type = TensorType::kI32;
     const MemorySource source(tensors);
     const std::string message =
-        message_of([&] { load_llama(config, source, false, Precision::kF32); });
+        message_of([&] { decoder_of(config, source, false, Precision::kF32); });
     EXPECT_THAT(message, HasSubstr(name));
     EXPECT_THAT(message, HasSubstr("I32"));
   }

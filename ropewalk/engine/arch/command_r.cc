@@ -1,0 +1,16 @@
+// Command-R and its second generation: LayerNorm without bias, both halves beside each other, norms
+// for each head (R+), logits scaled. Source: transformers, modeling_cohere.py and modeling_cohere2.py.
+#include "ropewalk/engine/arch/families.h"
+
+namespace ropewalk {
+
+Blueprint describe_command_r(const ModelConfig& config, const ModelKeys& keys) {
+  Blueprint blueprint = plain_blueprint("Command-R", config);
+  blueprint.norm = NormKind::kLayer;
+  blueprint.parallel = true;
+  blueprint.logit_scale = static_cast<float>(keys.number("logit_scale", "logit_scale").value_or(1));
+  blueprint.qk_norm = Presence::kIfThere;
+  return blueprint;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,192 @@
+#include "ropewalk/engine/arch/families.h"
+
+#include <algorithm>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+struct Family {
+  const char* name;
+  Describe describe;
+};
+
+// By general.architecture, as llama.cpp names them.
+constexpr Family kGguf[] = {
+    {"bloom", describe_bloom},
+    {"cohere2", describe_command_r},
+    {"command-r", describe_command_r},
+    {"deepseek2", describe_deepseek2},
+    {"exaone4", describe_exaone4},
+    {"falcon", describe_falcon},
+    {"gemma", describe_gemma},
+    {"gemma2", describe_gemma},
+    {"gemma3", describe_gemma},
+    {"glm4", describe_glm4},
+    {"gpt-oss", describe_gpt_oss},
+    {"gpt2", describe_gpt2},
+    {"gptneox", describe_gpt_neox},
+    {"granite", describe_granite},
+    {"granitemoe", describe_granite},
+    {"internlm2", describe_llama},
+    {"llama", describe_llama},
+    {"llama4", describe_llama4},
+    {"minicpm", describe_minicpm},
+    {"minicpm3", describe_minicpm3},
+    {"mpt", describe_mpt},
+    {"nemotron", describe_nemotron},
+    {"olmo", describe_olmo},
+    {"olmo2", describe_olmo2},
+    {"phi2", describe_phi2},
+    {"phi3", describe_phi3},
+    {"qwen2", describe_qwen},
+    {"qwen2moe", describe_qwen_experts},
+    {"qwen3", describe_qwen},
+    {"qwen3moe", describe_qwen_experts},
+    {"smollm3", describe_llama},
+    {"stablelm", describe_stablelm},
+    {"starcoder2", describe_starcoder2},
+};
+
+// By model_type.
+constexpr Family kHf[] = {
+    {"llama", describe_llama},
+    {"mistral", describe_llama},
+    {"smollm3", describe_llama},
+};
+
+}  // namespace
+
+std::string known_families(bool gguf) {
+  std::string names;
+  const auto add = [&](const auto& families) {
+    for (const Family& family : families)
+      names += (names.empty() ? "" : ", ") + std::string(family.name);
+  };
+  if (gguf) {
+    add(kGguf);
+  } else {
+    add(kHf);
+  }
+  return names;
+}
+
+Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
+                         const std::string& place) {
+  const auto find = [&](const auto& families) -> Describe {
+    for (const Family& family : families) {
+      if (config.architecture == family.name) return family.describe;
+    }
+    return nullptr;
+  };
+  const Describe describe = keys.is_gguf() ? find(kGguf) : find(kHf);
+  if (describe == nullptr) {
+    throw Error(
+        place, "must be of an architecture that the engine runs: " + known_families(keys.is_gguf()),
+        config.architecture)
+        .of(FaultKind::kUnknownValue);
+  }
+  return describe(config, keys);
+}
+
+Blueprint plain_blueprint(const std::string& family, const ModelConfig& config) {
+  Blueprint blueprint{.family = family, .shape = config.shape};
+  for (const PositionMechanism& mechanism : config.mechanisms) {
+    if (const auto* const table = std::get_if<LearnedTable>(&mechanism)) {
+      blueprint.position_table = *table;
+    } else if (const auto* const alibi = std::get_if<AlibiBias>(&mechanism)) {
+      blueprint.alibi_slopes = alibi->slopes;
+    } else {
+      throw Error(config.architecture, "must have positions that the engine runs",
+                  "another mechanism", "`ropewalk show` tells which");
+    }
+  }
+  return blueprint;
+}
+
+TensorNames usual_hf_names() {
+  return {.layer = "model.layers.",
+          .renames = {{"token_embd", "model.embed_tokens"},
+                      {"output_norm", "model.norm"},
+                      {"output", "lm_head"},
+                      {"attn_norm", "input_layernorm"},
+                      {"attn_q", "self_attn.q_proj"},
+                      {"attn_k", "self_attn.k_proj"},
+                      {"attn_v", "self_attn.v_proj"},
+                      {"attn_output", "self_attn.o_proj"},
+                      {"attn_q_norm", "self_attn.q_norm"},
+                      {"attn_k_norm", "self_attn.k_norm"},
+                      {"ffn_norm", "post_attention_layernorm"},
+                      {"ffn_gate", "mlp.gate_proj"},
+                      {"ffn_up", "mlp.up_proj"},
+                      {"ffn_down", "mlp.down_proj"}}};
+}
+
+TensorNames usual_hf_names_but(const std::vector<Rename>& other) {
+  TensorNames names = usual_hf_names();
+  for (const Rename& rename : other) {
+    std::erase_if(names.renames, [&](const Rename& usual) { return usual.first == rename.first; });
+    names.renames.push_back(rename);
+  }
+  return names;
+}
+
+Activation declared_activation(const ModelKeys& keys, Activation otherwise) {
+  std::optional<std::string> name;
+  for (const char* key : {"hidden_act", "hidden_activation", "activation_function", "activation"}) {
+    if (!name) name = keys.text(key);
+  }
+  if (!name) return otherwise;
+  if (*name == "silu" || *name == "swish") return Activation::kSilu;
+  if (*name == "gelu") return Activation::kGelu;
+  if (*name == "gelu_new" || *name == "gelu_pytorch_tanh" || *name == "gelu_fast")
+    return Activation::kGeluTanh;
+  if (*name == "relu") return Activation::kRelu;
+  if (*name == "relu2") return Activation::kReluSquared;
+  throw Error("hidden_act", "must be silu, gelu, gelu_new, gelu_pytorch_tanh, relu or relu2", *name)
+      .of(FaultKind::kUnknownValue);
+}
+
+std::optional<ExpertKnobs> declared_experts(const ModelKeys& keys) {
+  const int64_t count = keys.whole("expert_count").value_or(0);
+  if (count == 0) return {};
+  ExpertKnobs experts;
+  experts.count = count;
+  experts.used = keys.needed("expert_used_count");
+  if (experts.used < 1 || experts.used > count) {
+    throw Error("expert_used_count", "must be from 1 to expert_count = " + std::to_string(count),
+                std::to_string(experts.used))
+        .of(FaultKind::kOutOfRange);
+  }
+  experts.ffn = keys.whole("expert_feed_forward_length").value_or(0);
+  experts.scale = static_cast<float>(keys.number("expert_weights_scale").value_or(1));
+  if (experts.scale == 0) experts.scale = 1;  // llama.cpp takes 0 for none
+  experts.normalised = keys.flag("expert_weights_norm").value_or(false);
+  experts.groups = keys.whole("expert_group_count").value_or(1);
+  experts.used_groups = keys.whole("expert_group_used_count").value_or(experts.groups);
+  if (experts.groups < 1 || count % experts.groups != 0) {
+    throw Error("expert_group_count", "must divide expert_count = " + std::to_string(count),
+                std::to_string(experts.groups))
+        .of(FaultKind::kNotDivisible);
+  }
+  switch (keys.whole("expert_gating_func").value_or(0)) {
+    case 0:
+    case 1:
+      break;
+    case 2:
+      experts.gate = ExpertKnobs::Gate::kSigmoid;
+      break;
+    case 3:
+      experts.gate = ExpertKnobs::Gate::kSoftmaxOfUsed;
+      break;
+    default:
+      throw Error("expert_gating_func",
+                  "must be 1 (softmax), 2 (sigmoid) or 3 (softmax of the used)",
+                  std::to_string(keys.needed("expert_gating_func")))
+          .of(FaultKind::kUnknownValue);
+  }
+  return experts;
+}
+
+}  // namespace ropewalk

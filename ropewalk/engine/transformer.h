@@ -1,0 +1,22 @@
+// The forward pass of every family of causal decoders, as a blueprint says.
+#ifndef ROPEWALK_ENGINE_TRANSFORMER_H_
+#define ROPEWALK_ENGINE_TRANSFORMER_H_
+
+#include <memory>
+
+#include "ropewalk/engine/blueprint.h"
+#include "ropewalk/engine/decoder.h"
+
+namespace ropewalk {
+
+// Reads all weights.
+//   config  of the file: which layers rotate
+//   source  must outlive the result
+// Throws Error naming the tensor that is missing, misshapen, of a type that is not decoded, or of no
+// use.
+std::unique_ptr<Decoder> make_transformer(const Blueprint& blueprint, const ModelConfig& config,
+                                          const TensorSource& source, Precision precision);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_TRANSFORMER_H_

@@ -1,0 +1,82 @@
+// A model's weights under GGUF's names, whatever the file calls them, and the count of which were
+// used.
+#ifndef ROPEWALK_ENGINE_WEIGHTS_H_
+#define ROPEWALK_ENGINE_WEIGHTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ropewalk/formats/tensor_source.h"
+
+namespace ropewalk {
+
+// A matrix that can be read row by row: y = x W^T.
+struct WeightRows {
+  std::string name;  // for messages
+  int64_t outputs = 0;
+  int64_t inputs = 0;
+  // Rows [first, first + count) in float32: (count, inputs).
+  std::function<void(int64_t first, int64_t count, std::span<float> out)> read;
+
+  // Rows [first, first + count) alone.
+  WeightRows slice(int64_t first, int64_t count) const;
+};
+
+// A part of GGUF's names and what stands for it in another file's: {"attn_q", "self_attn.q_proj"}.
+// Without its layer and its ".weight" or ".bias".
+using Rename = std::pair<std::string, std::string>;
+
+// How a file names tensors of layers.
+struct TensorNames {
+  std::string layer = "blk.";   // before the layer's number
+  std::vector<Rename> renames;  // empty: GGUF's own
+};
+
+class Weights {
+ public:
+  //   source  must outlive it
+  explicit Weights(const TensorSource& source, TensorNames names = {});
+
+  // "blk.3.attn_q.weight" of part "attn_q", or as the file has it; layer -1: of no layer.
+  std::string name_of(const std::string& part, int64_t layer = -1,
+                      const std::string& kind = "weight") const;
+
+  bool has(const std::string& name) const { return source_.find_tensor(name) != nullptr; }
+
+  // Each throws Error naming a tensor that is missing, has another shape, or cannot be decoded.
+  //   name  as name_of() gives it
+
+  // All of the tensor's rows, which are outputs * inputs numbers: of three dimensions, the first two
+  // are one.
+  WeightRows matrix(const std::string& name, int64_t outputs, int64_t inputs);
+  std::vector<float> vector(const std::string& name, int64_t size);
+  std::vector<float> vector_if(const std::string& name, int64_t size);  // empty where there is none
+  const TensorInfo& tensor(const std::string& name, int64_t rows, int64_t row_length);
+
+  // That the family has it, whether it is used or not.
+  void expect(const std::string& name) { used_.insert(name); }
+
+  // How many numbers it holds; 0 where there is none.
+  int64_t count_of(const std::string& name) const;
+
+  // A tensor that nothing multiplies, a bias say, would make every answer wrong without a word.
+  // Throws Error naming the first that nobody asked for; frequencies are the configuration's
+  // business.
+  void refuse_unused(const std::string& family) const;
+
+  const TensorSource& source() const { return source_; }
+
+ private:
+  const TensorSource& source_;
+  TensorNames names_;
+  std::set<std::string> used_;
+};
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_WEIGHTS_H_

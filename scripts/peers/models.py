@@ -1,0 +1,184 @@
+# peers: scorer converter
+"""The engine, family by family, against transformers and llama.cpp, on tiny random models.
+
+A model is transformers' own class, saved, and made a GGUF file by llama.cpp's converter. Losses of every token are
+compared three ways: transformers' forward in float32, llama.cpp with float32 weights and cache, and ours with float32
+angles on the GGUF file and, where its family is read from there, on the saved directory. Lengths lie below, at and above
+the original context of the model's scaling.
+"""
+
+import dataclasses
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import numpy as np
+import transformers
+
+from comparison import arguments, llama_losses, our_losses, shown
+from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, latent, lists, u32)
+from family_models import VOCABULARY, converted, losses, made
+
+TO_TRANSFORMERS, TO_LLAMA_CPP = 1e-4, 1e-3
+LENGTHS = (ORIGINAL - 56, ORIGINAL, 640)
+
+
+@dataclasses.dataclass
+class Case:
+    family: str
+    kind: str  # transformers' model_type
+    config: dict = dataclasses.field(default_factory=dict)
+    added: dict = dataclasses.field(default_factory=dict)  # to the configuration that the converter reads
+    from_directory: bool = False  # the engine reads this family's directories, too
+    auto: str = "AutoModelForCausalLM"
+    edits: dict = dataclasses.field(default_factory=dict)  # of the GGUF file's keys
+
+
+def cases() -> list:
+    layered = dict(num_hidden_layers=4, sliding_window=WINDOW)
+    gemma = dict(head_dim=16, query_pre_attn_scalar=16, sliding_window=WINDOW, tie_word_embeddings=True)
+    experts = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=96, head_dim=16, decoder_sparse_step=1)
+    mixture = dict(num_local_experts=4, num_experts_per_tok=2)
+    quarter = dict(rope_parameters={**DEFAULT, "partial_rotary_factor": 0.25})
+    half = dict(head_dim=16, rope_parameters={**DEFAULT, "partial_rotary_factor": 0.5})
+    deepseek = dict(n_shared_experts=1, moe_intermediate_size=48, num_experts_per_tok=2, n_routed_experts=4, n_group=1,
+                    topk_group=1, first_k_dense_replace=1, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=8,
+                    qk_rope_head_dim=16, v_head_dim=16, num_hidden_layers=3)
+    gpt2 = dict(n_embd=64, n_head=4, n_layer=2, n_inner=256)
+    return [
+        Case("llama", "llama", dict(rope_parameters=DEFAULT), from_directory=True),
+        Case("llama, linear", "llama", dict(rope_parameters=LINEAR), from_directory=True),
+        Case("llama, yarn", "llama", dict(rope_parameters=YARN), from_directory=True),
+        Case("llama 3.1", "llama", dict(rope_parameters=LLAMA3), from_directory=True),
+        Case("mistral", "mistral", dict(sliding_window=None), from_directory=True),
+        Case("mixtral", "mixtral", mixture),
+        Case("qwen2", "qwen2"),
+        Case("qwen2, yarn", "qwen2", dict(rope_parameters=YARN)),
+        Case("qwen2moe", "qwen2_moe", dict(**experts, shared_expert_intermediate_size=80)),
+        Case("qwen3", "qwen3", dict(head_dim=16)),
+        Case("qwen3moe", "qwen3_moe", dict(**experts, norm_topk_prob=True)),
+        Case("gemma", "gemma", dict(head_dim=16, tie_word_embeddings=True)),
+        Case("gemma2", "gemma2", gemma),
+        Case("gemma3", "gemma3_text", dict(**gemma, num_hidden_layers=6,
+                                           rope_parameters=by_layer({**LINEAR, "rope_theta": 1e6}, DEFAULT))),
+        Case("phi2", "phi", dict(partial_rotary_factor=0.5, num_key_value_heads=4, intermediate_size=256)),
+        Case("phi3, longrope", "phi3", dict(rope_parameters=lists(8, ORIGINAL),
+                                            original_max_position_embeddings=ORIGINAL)),
+        Case("phi3, three quarters of a head", "phi3",
+             dict(rope_parameters={**lists(6, ORIGINAL), "partial_rotary_factor": 0.75},
+                  original_max_position_embeddings=ORIGINAL)),
+        Case("gptneox", "gpt_neox", quarter, added={"rotary_pct": 0.25}),
+        Case("gptneox, one half after the other", "gpt_neox", dict(**quarter, use_parallel_residual=False),
+             added={"rotary_pct": 0.25}),
+        Case("gpt2", "gpt2", gpt2, added={"n_ctx": 2048}),
+        Case("bloom", "bloom", dict(n_head=4, n_layer=2)),
+        Case("mpt", "mpt", dict(d_model=64, n_heads=4, n_layers=2, expansion_ratio=4),
+             added={"architectures": ["MPTForCausalLM"]}),
+        Case("falcon of 7 B", "falcon", dict(multi_query=True, parallel_attn=True, new_decoder_architecture=False,
+                                             num_kv_heads=1, bias=False, ffn_hidden_size=256)),
+        Case("falcon of 40 B", "falcon", dict(new_decoder_architecture=True, num_kv_heads=2, bias=False,
+                                              ffn_hidden_size=256)),
+        Case("stablelm", "stablelm", quarter),
+        Case("starcoder2", "starcoder2", dict(sliding_window=None)),
+        Case("olmo", "olmo", dict(clip_qkv=0.5)),
+        Case("olmo2, yarn", "olmo2", dict(rope_parameters=YARN)),
+        Case("olmo3", "olmo3", dict(**layered, rope_parameters=by_layer(YARN, DEFAULT))),
+        Case("smollm3", "smollm3", dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0]), from_directory=True),
+        Case("granite", "granite", dict(embedding_multiplier=3.0, residual_multiplier=0.5, logits_scaling=2.0,
+                                        attention_multiplier=0.2)),
+        Case("command-r", "cohere", dict(tie_word_embeddings=True, logit_scale=0.5)),
+        Case("command-r+", "cohere", dict(tie_word_embeddings=True, use_qk_norm=True, num_hidden_layers=64)),
+        Case("cohere2", "cohere2", dict(**layered, tie_word_embeddings=True), added={"rotary_pct": 1.0}),
+        Case("glm4", "glm4", half),
+        Case("exaone4 of 64 layers, llama3", "exaone4",
+             dict(num_hidden_layers=64, sliding_window=WINDOW, sliding_window_pattern=4, rope_parameters=LLAMA3)),
+        Case("nemotron", "nemotron", half),
+        Case("gpt-oss", "gpt_oss", dict(head_dim=16, sliding_window=WINDOW, num_local_experts=4, num_experts_per_tok=2,
+                                        rope_parameters={**YARN, "truncate": True, "beta_fast": 32.0,
+                                                         "beta_slow": 1.0})),
+        Case("deepseek2 of V2-Lite, yarn", "deepseek_v2",
+             dict(**{**deepseek, "num_hidden_layers": 27}, q_lora_rank=None, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 0.7})),
+        Case("deepseek2 of V2", "deepseek_v2", dict(**deepseek, q_lora_rank=32)),
+        Case("minicpm3, longrope", "minicpm3", latent(rope_parameters=lists(8, ORIGINAL)),
+             edits={"rope.scaling.original_context_length": u32(ORIGINAL)}),
+        Case("llama4", "llama4_text", dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1,
+                                           intermediate_size_mlp=96, interleave_moe_layer_step=2,
+                                           max_position_embeddings=16384)),
+    ]
+
+
+class Table:
+    """Rows {family, against, worst, mean, bound, holds}."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, family: str, against: str, ours: list, theirs: list, bound: float | None) -> None:
+        apart = np.abs(np.array(ours) - np.array(theirs))
+        self.put(family, against, float(apart.max()), float(apart.mean()), bound)
+
+    def put(self, family, against, worst, mean, bound, note="") -> None:
+        holds = None if bound is None else bool(worst is not None and worst <= bound)
+        self.rows.append(dict(family=family, against=against, worst=worst, mean=mean, bound=bound, holds=holds,
+                              note=note))
+        print(f"   {family}, {against}: {shown(worst)} {note}", file=sys.stderr, flush=True)
+
+    def finish(self, path) -> int:
+        print(f"\nLosses of every token, tiny random models, float32, lengths {LENGTHS}\n")
+        print(f"{'':36}{'against':40}{'worst':>13}{'mean':>13}{'bound':>9}")
+        for row in self.rows:
+            verdict = {True: "holds", False: "FAILS", None: ""}[row["holds"]]
+            print(f"{row['family']:36}{row['against']:40}{shown(row['worst']):>13}{shown(row['mean']):>13}"
+                  f"{shown(row['bound']):>9}  {verdict} {row['note']}")
+        if path:
+            pathlib.Path(path).write_text(json.dumps(self.rows, indent=1) + "\n")
+        failed = sum(row["holds"] is False for row in self.rows)
+        print(f"\n{failed} of {len(self.rows)} rows fail" if failed else "\nall bounds hold")
+        return 1 if failed else 0
+
+
+def compare(case: Case, documents: list, threads: int, table: Table) -> None:
+    config = transformers.AutoConfig.for_model(case.kind, **{**SMALL, **case.config})
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = made(config, getattr(transformers, case.auto))
+        model.save_pretrained(folder / "model")
+        words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
+        (folder / "model/tokenizer.json").write_text(json.dumps({"model": {"vocab": words}, "added_tokens": []}))
+        path = folder / "model.gguf"
+        converted(folder / "model", path, case.added, case.edits)
+
+        makers = [loss for ids in documents for loss in losses(model, ids)]
+        theirs = [loss for ids in documents for loss in llama_losses(path, [ids], "f32", threads)[0]]
+        table.add(case.family, "transformers and llama.cpp", makers, theirs, None)
+        for what, place in ([("GGUF", path)] + [("directory", folder / "model")] * case.from_directory):
+            ours = [loss for ids in documents
+                    for loss in our_losses(place, ids, "--precision", "f32", "--angles", "float32", "--threads", threads)]
+            table.add(case.family, f"ours of the {what} and transformers", ours, makers, TO_TRANSFORMERS)
+            if place == path:
+                table.add(case.family, f"ours of the {what} and llama.cpp", ours, theirs, TO_LLAMA_CPP)
+
+
+def main() -> int:
+    options = arguments(__doc__, only=("", "families whose name has this"))
+    transformers.logging.set_verbosity_error()
+    generator = np.random.default_rng(3)
+    documents = [[int(k) for k in generator.integers(3, VOCABULARY, length)] for length in LENGTHS]
+    table = Table()
+    for case in cases():
+        if options.only not in case.family:
+            continue
+        try:
+            compare(case, documents, options.threads, table)
+        except Exception as error:  # of the model, the converter, or an engine: it must not pass for compared
+            if not isinstance(error, subprocess.CalledProcessError):
+                traceback.print_exc()
+            table.put(case.family, "cannot be run", None, None, TO_TRANSFORMERS, f"{type(error).__name__}: {error}"[:200])
+    return table.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
