@@ -71,8 +71,7 @@ FeedForward::Part FeedForward::read_part(const LayerReader& reader, const std::s
   const int64_t hidden = reader.blueprint().shape.hidden;
   const std::string up = "ffn_up" + suffix;
   Part part;
-  if (reader.blueprint().gated &&
-      reader.weights().count_of(reader.name(up)) == 2 * ffn * hidden) {
+  if (reader.blueprint().gated && reader.weights().count_of(reader.name(up)) == 2 * ffn * hidden) {
     std::vector<Linear> both = reader.stacked(up, {ffn, ffn}, hidden);
     part.gate = std::move(both[0]);
     part.up = std::move(both[1]);
