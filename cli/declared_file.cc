@@ -34,10 +34,7 @@ DeclaredFile open_json(const std::string& path, const std::vector<std::string>& 
   for (const std::string& text : overrides) override_key(file.document, text);
   file.config = read_hf_positions(file.document, path);
   add_tokenizer_length(path, file.config);
-  file.obstacle = obstacle_of(path, [&] {
-    if (!file.gguf->is_part()) return read_gguf_config(*file.gguf);
-    return read_gguf_config(GgufFile::open_all(path, GgufData::kOptional));
-  });
+  file.obstacle = obstacle_of(path, [&] { return read_hf_config(file.document, path); });
   return file;
 }
 
