@@ -130,7 +130,7 @@ struct GgufArchitecture {
 
   float alibi_bias = 0;       // the largest slope's exponent, where no key tells it; 0: none
   bool token_types = false;   // adds a learned row for the token's type
-  bool encoder_only = false;  // T5 without its decoder
+  bool encoder_only = false;  // every token sees those after it, too, and no decoder follows
   bool alpha = false;         // rope.scaling.alpha counts
   bool fixed = false;         // base 10000, unscaled, over the whole head: no rope key is looked at
   bool half_of_full = false;  // layers that do not slide turn half of rope.dimension_count

@@ -146,20 +146,28 @@ void AttentionPart::normalise(const Norm& norm, int64_t heads, int64_t rows, flo
 void AttentionPart::project(const RowBlock& block, const float* in, float* q, float* k, float* v,
                             AttentionScratch& scratch) const {
   if (latent_) return project_latent(block, in, q, k, v, scratch);
+  project_queries(block, in, q);
+  project_keys(block, in, k, v);
+}
+
+void AttentionPart::project_queries(const RowBlock& block, const float* in, float* q) const {
   block.multiply(q_, in, q);
+  clip(q_, block.rows(), q);
+  normalise(q_norm_, shape_.n_heads, block.rows(), q);
+}
+
+void AttentionPart::project_keys(const RowBlock& block, const float* in, float* k, float* v) const {
   block.multiply(k_, in, k);
   block.multiply(v_, in, v);
-  if (clip_ != 0) {
-    const auto clip = [&](float* values, const Linear& linear) {
-      const int64_t count = block.rows() * linear.outputs();
-      for (int64_t x = 0; x < count; ++x) values[x] = std::clamp(values[x], -clip_, clip_);
-    };
-    clip(q, q_);
-    clip(k, k_);
-    clip(v, v_);
-  }
-  normalise(q_norm_, shape_.n_heads, block.rows(), q);
+  clip(k_, block.rows(), k);
+  clip(v_, block.rows(), v);
   normalise(k_norm_, shape_.n_kv_heads, block.rows(), k);
+}
+
+void AttentionPart::clip(const Linear& linear, int64_t rows, float* values) const {
+  if (clip_ == 0) return;
+  const int64_t count = rows * linear.outputs();
+  for (int64_t x = 0; x < count; ++x) values[x] = std::clamp(values[x], -clip_, clip_);
 }
 
 void AttentionPart::project_latent(const RowBlock& block, const float* in, float* q, float* k,

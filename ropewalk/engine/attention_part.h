@@ -31,6 +31,10 @@ class AttentionPart {
   void project(const RowBlock& block, const float* in, float* q, float* k, float* v,
                AttentionScratch& scratch) const;
 
+  // Each alone, where keys are of other rows than queries; not of latent attention.
+  void project_queries(const RowBlock& block, const float* in, float* q) const;
+  void project_keys(const RowBlock& block, const float* in, float* k, float* v) const;
+
   //   attended  (kBlockRows, n_heads, head_dim); overwritten
   //   out       (kBlockRows, hidden)
   void finish(const RowBlock& block, float* attended, float* out) const;
@@ -43,6 +47,7 @@ class AttentionPart {
   void read_latent(const LayerReader& reader);
   void project_latent(const RowBlock& block, const float* in, float* q, float* k, float* v,
                       AttentionScratch& scratch) const;
+  void clip(const Linear& linear, int64_t rows, float* values) const;
   void normalise(const Norm& norm, int64_t heads, int64_t rows, float* values) const;
 
   ModelShape shape_;

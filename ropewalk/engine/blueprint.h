@@ -81,7 +81,8 @@ struct Blueprint {
   std::optional<LatentKnobs> latent;
 
   Activation activation = Activation::kSilu;
-  bool gated = true;     // feed-forward of three products, not two
+  bool gated = true;                  // feed-forward of three products, not two
+  std::optional<Activation> ungated;  // of two, with this one, where the file has no gate
   float clamp = 0;       // of gpt-oss's gate: min(gate, clamp), up within +-clamp; 0: none
   float gate_slope = 1;  // x sigmoid(slope x)
   float up_offset = 0;   // added to `up`
@@ -95,7 +96,17 @@ struct Blueprint {
 
   // A learned row for each position, added to the embedding; and one for the first token type.
   std::optional<LearnedTable> position_table;
+  bool token_types = false;
   std::vector<double> alibi_slopes;  // (n_heads), empty: none
+
+  // ---- of encoders, and of the decoders that look at one
+
+  // The post norms are of the residual after the sum, not of what is added to it.
+  bool norms_sums = false;
+  bool bare_first = false;  // the first layer has no norm before attention where the file has none
+  std::vector<int64_t> side_window;  // (n_layers), tokens seen on each side; empty: all
+  // A learned bias for each bucket of distance, in tensors attn_rel_b of the first layer or of each.
+  std::optional<T5Buckets> buckets;
 };
 
 }  // namespace ropewalk

@@ -62,6 +62,7 @@ FeedForward::FeedForward(const LayerReader& reader)
     experts_ = std::make_unique<Experts>(read_experts(reader));
   } else {
     part_ = read_part(reader, "", reader.blueprint().shape.ffn);
+    if (reader.blueprint().ungated && !part_.gate) activation_ = *reader.blueprint().ungated;
   }
 }
 
@@ -70,13 +71,15 @@ FeedForward::Part FeedForward::read_part(const LayerReader& reader, const std::s
                                          int64_t ffn) {
   const int64_t hidden = reader.blueprint().shape.hidden;
   const std::string up = "ffn_up" + suffix;
+  const bool gated =
+      reader.blueprint().gated && (!reader.blueprint().ungated || reader.has("ffn_gate" + suffix));
   Part part;
-  if (reader.blueprint().gated && reader.weights().count_of(reader.name(up)) == 2 * ffn * hidden) {
+  if (gated && reader.weights().count_of(reader.name(up)) == 2 * ffn * hidden) {
     std::vector<Linear> both = reader.stacked(up, {ffn, ffn}, hidden);
     part.gate = std::move(both[0]);
     part.up = std::move(both[1]);
   } else {
-    if (reader.blueprint().gated) part.gate = reader.linear("ffn_gate" + suffix, ffn, hidden);
+    if (gated) part.gate = reader.linear("ffn_gate" + suffix, ffn, hidden);
     part.up = reader.linear(up, ffn, hidden);
   }
   part.down = reader.linear("ffn_down" + suffix, hidden, ffn);

@@ -50,16 +50,6 @@ ModelFile open_directory(const std::filesystem::path& path) {
   return file;
 }
 
-void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
-  for (size_t t = 0; t < ids.size(); ++t) {
-    if (ids[t] < 0 || ids[t] >= vocabulary) {
-      throw Error("token " + std::to_string(t),
-                  "must be an id from 0 to " + std::to_string(vocabulary - 1),
-                  std::to_string(ids[t]));
-    }
-  }
-}
-
 std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
   const Blueprint blueprint = describe_model(file.config, file.keys, file.tensors->name());
   return make_transformer(blueprint, file.config, *file.tensors, precision);
@@ -73,6 +63,22 @@ std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision
 
 }  // namespace
 
+void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
+  for (size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] < 0 || ids[t] >= vocabulary) {
+      throw Error("token " + std::to_string(t),
+                  "must be an id from 0 to " + std::to_string(vocabulary - 1),
+                  std::to_string(ids[t]));
+    }
+  }
+}
+
+const Tokenizer& tokenizer_of(const ModelFile& file) {
+  if (file.tokenizer == nullptr)
+    throw Error(file.tensors->name(), "no tokenizer", file.no_tokenizer, "give token ids");
+  return *file.tokenizer;
+}
+
 ModelFile open_model(const std::string& path) {
   std::error_code failed;
   return std::filesystem::is_directory(path, failed) ? open_directory(path) : open_gguf(path);
@@ -84,12 +90,6 @@ Model Model::load(const std::string& path, Precision precision) {
 
 Model::Model(ModelFile file, Precision precision)
     : file_(std::move(file)), decoder_(load_decoder(file_, precision)) {}
-
-const Tokenizer& Model::tokenizer() const {
-  if (file_.tokenizer == nullptr)
-    throw Error(file_.tensors->name(), "no tokenizer", file_.no_tokenizer, "give token ids");
-  return *file_.tokenizer;
-}
 
 std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions& positions,
                                   const Progress& progress) const {

@@ -25,6 +25,12 @@ struct ModelFile {
   bool is_gguf = false;
 };
 
+// Throws Error where the file brings none.
+const Tokenizer& tokenizer_of(const ModelFile& file);
+
+// Throws Error naming the first id that is not from 0 to vocabulary - 1.
+void check_ids(std::span<const int32_t> ids, int64_t vocabulary);
+
 // Opens a GGUF file, or a Hugging Face directory with config.json and safetensors. Throws Error.
 ModelFile open_model(const std::string& path);
 
@@ -39,7 +45,7 @@ class Model {
 
   bool has_tokenizer() const { return file_.tokenizer != nullptr; }
   // Throws Error where the file brings no tokenizer.
-  const Tokenizer& tokenizer() const;
+  const Tokenizer& tokenizer() const { return tokenizer_of(file_); }
 
   // losses[t] = -ln p(ids[t + 1] | ids[0 .. t]) in nats, all in one pass: (ids.size() - 1). Nothing
   // is refused for being longer than the model was trained at.

@@ -10,12 +10,16 @@ size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 }  // namespace
 
-void RowBlock::multiply(const Linear& linear, const float* x, float* y) const {
+void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
   if (wide_) {
-    linear.dense->apply_wide(x, rows_, y);
+    dense.apply_wide(x, rows_, y);
   } else {
-    linear.dense->apply(x, rows_, y, scratch_);
+    dense.apply(x, rows_, y, scratch_);
   }
+}
+
+void RowBlock::multiply(const Linear& linear, const float* x, float* y) const {
+  multiply(*linear.dense, x, y);
   if (linear.bias.empty()) return;
   for (int64_t r = 0; r < rows_; ++r)
     add(linear.bias, {y + r * linear.outputs(), size(linear.outputs())});

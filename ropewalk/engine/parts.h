@@ -38,6 +38,7 @@ class RowBlock {
   //   x  (kBlockRows, inputs) of which rows() count
   //   y  (kBlockRows, outputs); rows past rows() are overwritten with no meaning
   void multiply(const Linear& linear, const float* x, float* y) const;
+  void multiply(const Dense& dense, const float* x, float* y) const;
 
  private:
   int64_t rows_;

@@ -14,7 +14,13 @@ WeightRows WeightRows::slice(int64_t first, int64_t count) const {
 }
 
 Weights::Weights(const TensorSource& source, TensorNames names)
-    : source_(source), names_(std::move(names)) {}
+    : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {}
+
+Weights Weights::renamed(TensorNames names) const {
+  Weights other = *this;
+  other.names_ = std::move(names);
+  return other;
+}
 
 std::string Weights::name_of(const std::string& part, int64_t layer,
                              const std::string& kind) const {
@@ -40,7 +46,7 @@ const TensorInfo& Weights::tensor(const std::string& name, int64_t rows, int64_t
                 shape_text(info->shape))
         .of(FaultKind::kWrongLength);
   }
-  used_.insert(name);
+  used_->insert(name);
   return *info;
 }
 
@@ -56,7 +62,7 @@ std::vector<float> Weights::vector(const std::string& name, int64_t size) {
   const TensorInfo* const info = source_.find_tensor(name);
   const auto count = static_cast<uint64_t>(size);
   if (info != nullptr && element_count(*info) == count) {
-    used_.insert(name);
+    used_->insert(name);
     std::vector<float> values(count);
     source_.read_f32(*info, values);
     return values;
@@ -77,7 +83,7 @@ void Weights::refuse_unused(const std::string& family) const {
   for (const TensorInfo& info : source_.tensors()) {
     const bool frequencies =
         info.name.find("rope_f") != std::string::npos || info.name.ends_with("rotary_emb.inv_freq");
-    if (frequencies || used_.contains(info.name)) continue;
+    if (frequencies || used_->contains(info.name)) continue;
     throw Error(info.name, "a tensor that the " + family + " family does not have",
                 shape_text(info.shape),
                 "the model is of another family, or a variant that is not run yet");

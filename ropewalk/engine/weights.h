@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ class Weights {
   //   source  must outlive it
   explicit Weights(const TensorSource& source, TensorNames names = {});
 
+  // The same file under other names; what is used of one counts for both.
+  Weights renamed(TensorNames names) const;
+
   // "blk.3.attn_q.weight" of part "attn_q", or as the file has it; layer -1: of no layer.
   std::string name_of(const std::string& part, int64_t layer = -1,
                       const std::string& kind = "weight") const;
@@ -59,7 +63,7 @@ class Weights {
   const TensorInfo& tensor(const std::string& name, int64_t rows, int64_t row_length);
 
   // That the family has it, whether it is used or not.
-  void expect(const std::string& name) { used_.insert(name); }
+  void expect(const std::string& name) { used_->insert(name); }
 
   // How many numbers it holds; 0 where there is none.
   int64_t count_of(const std::string& name) const;
@@ -74,7 +78,7 @@ class Weights {
  private:
   const TensorSource& source_;
   TensorNames names_;
-  std::set<std::string> used_;
+  std::shared_ptr<std::set<std::string>> used_;
 };
 
 }  // namespace ropewalk

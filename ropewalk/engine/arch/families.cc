@@ -56,7 +56,51 @@ constexpr Family kHf[] = {
     {"smollm3", describe_llama},
 };
 
+struct EncoderFamily {
+  const char* name;
+  Describe describe;
+  Describe describe_decoder;  // or null
+};
+
+// By general.architecture.
+constexpr EncoderFamily kEncoders[] = {
+    {"bert", describe_bert, nullptr},
+    {"modern-bert", describe_modern_bert, nullptr},
+    {"nomic-bert", describe_nomic_bert, nullptr},
+    {"t5", describe_t5_encoder, describe_t5_decoder},
+    {"t5encoder", describe_t5_encoder, nullptr},
+};
+
+const EncoderFamily* find_encoder(const ModelConfig& config, const ModelKeys& keys) {
+  for (const EncoderFamily& family : kEncoders) {
+    if (keys.is_gguf() && config.architecture == family.name) return &family;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+bool has_encoder(const ModelConfig& config, const ModelKeys& keys) {
+  return find_encoder(config, keys) != nullptr;
+}
+
+EncoderBlueprints describe_encoder(const ModelConfig& config, const ModelKeys& keys,
+                                   const std::string& place) {
+  const EncoderFamily* const family = find_encoder(config, keys);
+  if (family == nullptr) {
+    std::string names;
+    for (const EncoderFamily& known : kEncoders)
+      names += (names.empty() ? "" : ", ") + std::string(known.name);
+    throw Error(place, "must be an encoder that the engine runs: " + names + " (GGUF files)",
+                config.architecture)
+        .of(FaultKind::kUnknownValue);
+  }
+  EncoderBlueprints found{.encoder = family->describe(config, keys), .decoder = {}, .cross = {}};
+  if (family->describe_decoder == nullptr) return found;
+  found.decoder = family->describe_decoder(config, keys);
+  found.cross = t5_cross_names();
+  return found;
+}
 
 std::string known_families(bool gguf) {
   std::string names;
@@ -80,6 +124,13 @@ Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
     }
     return nullptr;
   };
+  if (const EncoderFamily* const encoder = find_encoder(config, keys)) {
+    throw Error(place, "must be a decoder, which predicts the next token", config.architecture,
+                encoder->describe_decoder == nullptr
+                    ? "of an encoder `ropewalk states` gives the states of every token"
+                    : "`ropewalk losses --encoder-ids` says what its encoder reads")
+        .of(FaultKind::kUnknownValue);
+  }
   const Describe describe = keys.is_gguf() ? find(kGguf) : find(kHf);
   if (describe == nullptr) {
     throw Error(
@@ -97,6 +148,8 @@ Blueprint plain_blueprint(const std::string& family, const ModelConfig& config) 
       blueprint.position_table = *table;
     } else if (const auto* const alibi = std::get_if<AlibiBias>(&mechanism)) {
       blueprint.alibi_slopes = alibi->slopes;
+    } else if (std::holds_alternative<SegmentTable>(mechanism)) {
+      blueprint.token_types = true;
     } else {
       throw Error(config.architecture, "must have positions that the engine runs",
                   "another mechanism", "`ropewalk show` tells which");

@@ -2,6 +2,7 @@
 #ifndef ROPEWALK_ENGINE_ARCH_FAMILIES_H_
 #define ROPEWALK_ENGINE_ARCH_FAMILIES_H_
 
+#include <optional>
 #include <string>
 
 #include "ropewalk/config/model_config.h"
@@ -15,6 +16,19 @@ namespace ropewalk {
 //   place  the file, for messages
 Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
                          const std::string& place);
+
+// Whether it is an encoder, or has one before its decoder: not what describe_model() takes.
+bool has_encoder(const ModelConfig& config, const ModelKeys& keys);
+
+// The blueprint of an encoder; and that of the decoder behind it, nothing where there is none. Throws
+// Error as above.
+struct EncoderBlueprints {
+  Blueprint encoder;
+  std::optional<Blueprint> decoder;
+  TensorNames cross;  // of the decoder's attention to what the encoder has read
+};
+EncoderBlueprints describe_encoder(const ModelConfig& config, const ModelKeys& keys,
+                                   const std::string& place);
 
 // "bloom, ...": what describe_model() takes of GGUF files, or of Hugging Face directories.
 std::string known_families(bool gguf);
@@ -61,6 +75,14 @@ Blueprint describe_nemotron(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_gpt_oss(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_deepseek2(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_minicpm3(const ModelConfig& config, const ModelKeys& keys);
+
+// Encoders.
+Blueprint describe_bert(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_modern_bert(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_nomic_bert(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_t5_encoder(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_t5_decoder(const ModelConfig& config, const ModelKeys& keys);
+TensorNames t5_cross_names();
 
 }  // namespace ropewalk
 
