@@ -8,11 +8,13 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/study/curve.h"
 
 namespace ropewalk {
@@ -23,6 +25,7 @@ struct Options {
   SchemeOptions scheme;
   std::string text;
   std::string ids;
+  std::string encoder_ids;
   bool json = false;
 };
 
@@ -55,28 +58,54 @@ void print_table(const std::vector<double>& losses, int64_t trained) {
   }
 }
 
-void run(const Options& options) {
-  const Model model = options.model.load();
-  const std::vector<int32_t> ids = options.ids.empty()
-                                       ? model.tokenizer().encode(read_text(options.text))
-                                       : read_ids(options.ids);
+// Of any model.
+template <typename AnyModel>
+std::vector<int32_t> read_tokens(const AnyModel& model, const Options& options) {
+  std::vector<int32_t> ids = options.ids.empty() ? model.tokenizer().encode(read_text(options.text))
+                                                 : read_ids(options.ids);
   if (ids.size() < 2) {
     throw Error(options.ids.empty() ? options.text : options.ids, "must give at least two tokens",
                 std::to_string(ids.size()));
   }
-  const Positions positions = options.scheme.positions(model.config());
+  return ids;
+}
+
+struct Scored {
+  std::vector<int32_t> ids;
   std::vector<double> losses;
-  {
-    ProgressLine line("losses");
-    losses = model.losses(ids, positions, [&](double done) { line.update(done); });
+  int64_t trained = 0;
+  bool adds_bos = false;
+};
+
+Scored score(const Options& options) {
+  ProgressLine line("losses");
+  const auto progress = [&](double done) { line.update(done); };
+  ModelFile file = options.model.open();
+  if (!options.encoder_ids.empty()) {
+    const EncoderModel model(std::move(file), options.model.chosen_precision());
+    const Positions positions = options.scheme.positions(model.config());
+    Scored scored{.ids = read_tokens(model, options),
+                  .losses = {},
+                  .trained = trained_length(model.config())};
+    scored.losses = model.losses(read_ids(options.encoder_ids), scored.ids, positions, progress);
+    return scored;
   }
+  const Model model(std::move(file), options.model.chosen_precision());
+  Scored scored{.ids = read_tokens(model, options),
+                .losses = {},
+                .trained = trained_length(model.config()),
+                .adds_bos = options.ids.empty() && model.tokenizer().adds_bos()};
+  scored.losses = model.losses(scored.ids, options.scheme.positions(model.config()), progress);
+  return scored;
+}
+
+void run(const Options& options) {
+  const auto [ids, losses, trained, adds_bos] = score(options);
   if (options.json) return print_json(ids, losses);
 
-  const int64_t trained = trained_length(model.config());
   fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(),
              losses.size(), options.scheme.text(), trained);
-  if (options.ids.empty())
-    fmt::print("BOS: {}\n", model.tokenizer().adds_bos() ? "one, before the text" : "none");
+  if (options.ids.empty()) fmt::print("BOS: {}\n", adds_bos ? "one, before the text" : "none");
   print_table(losses, trained);
   fmt::print("mean loss {:.5f} nats per token, perplexity {:.4f}\n", mean(losses),
              std::exp(mean(losses)));
@@ -97,6 +126,10 @@ void add_losses_command(CLI::App& app) {
                     "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
                     "input");
   input->require_option(1);
+  command->add_option(
+      "--encoder-ids", options->encoder_ids,
+      "Of a model with an encoder and a decoder (T5), and needed there: a JSON array "
+      "of the ids that the encoder reads; the others are the decoder's");
   command->add_flag("--json", options->json,
                     "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");
   command->callback([options] { run(*options); });

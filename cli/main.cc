@@ -21,6 +21,7 @@
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
 #include "cli/show_command.h"
+#include "cli/states_command.h"
 #include "cli/tokens_command.h"
 #include "cli/write_command.h"
 #include "ropewalk/base/error.h"
@@ -85,6 +86,7 @@ int main(int argc, char** argv) {
   ropewalk::add_extend_command(app);
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);
+  ropewalk::add_states_command(app);
   ropewalk::add_tokens_command(app);
   ropewalk::add_write_command(app);
   try {

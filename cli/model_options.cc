@@ -44,9 +44,13 @@ void ModelOptions::add_to(CLI::App& command) {
       ->check(CLI::Range(1, 1024));
 }
 
-Model ModelOptions::load() const {
+ModelFile ModelOptions::open() const {
   if (threads > 0) omp_set_num_threads(threads);
-  return Model::load(path, precision == "bf16" ? Precision::kBf16 : Precision::kF32);
+  return open_model(path);
+}
+
+Precision ModelOptions::chosen_precision() const {
+  return precision == "bf16" ? Precision::kBf16 : Precision::kF32;
 }
 
 void SchemeOptions::add_to(CLI::App& command) {

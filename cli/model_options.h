@@ -17,8 +17,11 @@ struct ModelOptions {
   int threads = 0;  // 0: as many as the machine offers
 
   void add_to(CLI::App& command);
-  // Sets the thread count and packs the weights. Throws Error.
-  Model load() const;
+  // Sets the thread count and opens the file, without its weights. Throws Error.
+  ModelFile open() const;
+  // The same, and packs the weights.
+  Model load() const { return Model(open(), chosen_precision()); }
+  Precision chosen_precision() const;
 };
 
 struct SchemeOptions {
