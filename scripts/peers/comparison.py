@@ -68,12 +68,25 @@ def ours(*words) -> dict:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
 
 
-def our_losses(model, ids, *options) -> list:
-    """(len(ids) - 1), -ln p(ids[t + 1])."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(ids, file)
-        file.flush()
-        return ours("losses", model, "--ids", file.name, *options)["losses"]
+def our_losses(model, ids, *options, encoder_ids=None) -> list:
+    """(len(ids) - 1), -ln p(ids[t + 1]); encoder_ids: of a model with an encoder, what that reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        if encoder_ids is not None:
+            options += ("--encoder-ids", saved_ids(folder, "encoder", encoder_ids))
+        return ours("losses", model, "--ids", saved_ids(folder, "decoder", ids), *options)["losses"]
+
+
+def our_states(model, ids, *options) -> list:
+    """(len(ids) * hidden), an encoder's final states, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = ours("states", model, "--ids", saved_ids(folder, "tokens", ids), *options)["states"]
+        return [value for row in rows for value in row]
+
+
+def saved_ids(folder, name, ids) -> pathlib.Path:
+    path = pathlib.Path(folder) / f"{name}.json"
+    path.write_text(json.dumps(ids))
+    return path
 
 
 def llama_cpp(**job) -> dict:
@@ -91,6 +104,11 @@ def llama_losses(model, windows, kv, threads, *more) -> list:
     command = [os.environ["ROPEWALK_PEERS_SCORER"], str(model), kv, str(threads), *map(str, more)]
     output = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True).stdout
     return [[-float(number) for number in line.split()] for line in output.splitlines()]
+
+
+def llama_states(model, windows, threads) -> list:
+    """For each window (len(ids) * hidden), an encoder's final states, one after the other."""
+    return [[-number for number in row] for row in llama_losses(model, windows, "states", threads)]
 
 
 def mean(values) -> float:

@@ -269,17 +269,23 @@ def size_of(name: str, gelu: bool) -> float:
         return 1.3
     if named(name, "o_proj", "lm_head", "embed_out"):
         return 2
-    return QUIET if gelu and named(name, "down_proj", "fc2", "4h_to_h", "mlp.c_proj", "ffn.down_proj") else 1
+    down = named(name, "down_proj", "fc2", "4h_to_h", "mlp.c_proj", "ffn.down_proj", "mlp.Wo", "DenseReluDense.wo")
+    down = down or "output.dense" in name and "attention" not in name
+    return QUIET if gelu and down else 1
 
 
 def made(config, auto, seed=1):
     """transformers' class of the configuration, its weights random so that attention is far from even."""
     torch.manual_seed(seed)
-    model = auto.from_config(config, attn_implementation="eager").float().eval()
+    make = getattr(auto, "from_config", None) or auto._from_config  # of a class that is not automatic
+    model = make(config, attn_implementation="eager").float().eval()
     text = text_of(config)
-    keys = ("hidden_act", "hidden_activation", "activation_function", "activation")
+    keys = ("hidden_act", "hidden_activation", "activation_function", "activation", "dense_act_fn")
     gelu = text.model_type in ("bloom", "mpt") or "gelu" in str([getattr(text, key, "") for key in keys])
-    tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    if getattr(text, "scale_decoder_outputs", None) is False and hasattr(model, "lm_head"):  # T5 of version 1.1
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+    output = model.get_output_embeddings()  # none of an encoder
+    tied = output is not None and output.weight is model.get_input_embeddings().weight
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if named(name, "query_layernorm", "key_layernorm"):
@@ -288,7 +294,8 @@ def made(config, auto, seed=1):
                 weight += QUIET - 1
             elif weight.dim() < 2:
                 weight += 0.1 * torch.randn_like(weight)
-            elif named(name, "embed_tokens", "embed_in", "wte", "wpe", "shared.weight", "word_embeddings"):
+            elif named(name, "embed_tokens", "embed_in", "wte", "wpe", "shared.weight", "word_embeddings",
+                       "tok_embeddings", "position_embeddings", "token_type_embeddings"):
                 weight.copy_(torch.randn_like(weight) * (2 / math.sqrt(weight.shape[-1]) if tied else 1))
             else:
                 fan_in = weight.shape[-1] if weight.dim() == 2 else weight.shape[-2]  # experts: the other way around
@@ -304,6 +311,8 @@ def vocabulary(self) -> None:
     writer.add_token_list(["<unk>", "<s>", "</s>"] + [f"t{k}" for k in range(3, VOCABULARY)])
     writer.add_token_scores([0.0] * VOCABULARY)
     writer.add_token_types([2, 3, 3] + [1] * (VOCABULARY - 3))
+    if "type_vocab_size" in self.hparams:
+        writer.add_token_type_count(self.hparams["type_vocab_size"])
 
 
 def converted(folder: pathlib.Path, out: pathlib.Path, added: dict, edits: dict) -> None:
@@ -360,6 +369,12 @@ def losses(model, ids: list) -> list:
     with torch.inference_mode():
         logits = model(**inputs, use_cache=False).logits[0].double()
     return (-torch.log_softmax(logits, dim=-1)[torch.arange(len(ids) - 1), ids[1:]]).tolist()
+
+
+def final_states(model, ids: list) -> list:
+    """(len(ids) * hidden), of an encoder, one after the other."""
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([ids])).last_hidden_state.flatten().tolist()
 
 
 class Family:

@@ -1,9 +1,10 @@
 // Log-probabilities of token ids as llama.cpp computes them, by its C interface: what llama_cpp.mjs
 // answers to "logprobs", for vocabularies whose every distribution would cost JavaScript 50 ms.
 //
-//   llama_scorer MODEL.gguf f16|f32 THREADS [FIRST [EMBEDDED]] < WINDOWS > LOGPROBS
+//   llama_scorer MODEL.gguf f16|f32|states THREADS [FIRST [EMBEDDED]] < WINDOWS > LOGPROBS
 //
-// The second argument is the type of the key and value cache. A line of WINDOWS is one window's
+// The second argument is the type of the key and value cache; or states, of an encoder: then a line
+// of the answer has the final states of the window's tokens, one after the other. A line of WINDOWS is one window's
 // ids; its line of LOGPROBS has ln p(id[t + 1] | id[0..t]). A model with an encoder encodes the
 // same ids first. FIRST is the position of a window's first token, 0 unless given. EMBEDDED is a
 // file with the embeddings and the positions on four axes of one window, n tokens but for its
@@ -74,6 +75,7 @@ struct Job {
   int n_vocab;
   int n_embd;
   llama_pos first;
+  int batch;  // most tokens at once; an encoder's are all of them
 };
 
 llama_batch batch_of(const Job& job, const std::vector<llama_token>& ids, size_t first, int n,
@@ -107,13 +109,12 @@ void score(const Job& job, const std::vector<llama_token>& ids, const Embedded& 
   llama_memory_clear(llama_get_memory(job.context), true);
   const size_t length = ids.size() - 1;
   if (llama_model_has_encoder(llama_get_model(job.context))) {
-    if (length > kBatch) fail("too long for an encoder: " + std::to_string(length));
     const llama_batch batch = batch_of(job, ids, 0, static_cast<int>(length), {});
     if (llama_encode(job.context, batch) != 0) fail("llama_encode failed");
     llama_batch_free(batch);
   }
-  for (size_t first = 0; first < length; first += kBatch) {
-    const int n = static_cast<int>(std::min<size_t>(kBatch, length - first));
+  for (size_t first = 0; first < length; first += job.batch) {
+    const int n = static_cast<int>(std::min<size_t>(job.batch, length - first));
     const llama_batch batch = batch_of(job, ids, first, n, embedded);
     if (llama_decode(job.context, batch) != 0) fail("llama_decode failed");
     for (int t = 0; t < n; ++t) {
@@ -126,14 +127,31 @@ void score(const Job& job, const std::vector<llama_token>& ids, const Embedded& 
   std::fflush(stdout);
 }
 
+void print_states(const Job& job, const std::vector<llama_token>& ids) {
+  const int n = static_cast<int>(ids.size());
+  const llama_batch batch = batch_of(job, ids, 0, n, {});
+  if (llama_encode(job.context, batch) != 0) fail("llama_encode failed");
+  for (int t = 0; t < n; ++t) {
+    const float* state = llama_get_embeddings_ith(job.context, t);
+    if (state == nullptr) fail("no state of token " + std::to_string(t));
+    for (int x = 0; x < job.n_embd; ++x) std::printf("%.9g ", state[x]);
+  }
+  llama_batch_free(batch);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4 || argc > 6) {
-    fail("arguments: MODEL.gguf f16|f32 THREADS [FIRST [EMBEDDED]] < WINDOWS");
+    fail("arguments: MODEL.gguf f16|f32|states THREADS [FIRST [EMBEDDED]] < WINDOWS");
   }
   const std::string kv = argv[2];
-  if (kv != "f16" && kv != "f32") fail("the cache's type must be f16 or f32, got " + kv);
+  const bool states = kv == "states";
+  if (kv != "f16" && kv != "f32" && !states) {
+    fail("the cache's type must be f16 or f32, or states, got " + kv);
+  }
   const std::vector<std::vector<llama_token>> windows = read_windows();
   size_t longest = 0;
   for (const auto& ids : windows) longest = std::max(longest, ids.size());
@@ -157,19 +175,27 @@ int main(int argc, char** argv) {
 
   llama_context_params params = llama_context_default_params();
   params.n_ctx = static_cast<uint32_t>(longest);
-  params.n_batch = kBatch;
-  params.n_ubatch = kBatch;
+  const bool at_once = states || llama_model_has_encoder(model);
+  const int batch = at_once ? std::max(kBatch, static_cast<int>(longest)) : kBatch;
+  params.n_batch = params.n_ubatch = static_cast<uint32_t>(batch);
+  params.embeddings = states;
+  if (states) params.pooling_type = LLAMA_POOLING_TYPE_NONE;
   params.n_threads = params.n_threads_batch = std::atoi(argv[3]);
-  params.type_k = params.type_v = kv == "f32" ? GGML_TYPE_F32 : GGML_TYPE_F16;
+  params.type_k = params.type_v = kv != "f16" ? GGML_TYPE_F32 : GGML_TYPE_F16;
   params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
   llama_context* context = llama_init_from_model(model, params);
   if (context == nullptr) fail("cannot make a context");
-  const Job job{context, n_vocab, llama_model_n_embd(model), argc > 4 ? std::atoi(argv[4]) : 0};
+  const Job job{context, n_vocab, llama_model_n_embd(model), argc > 4 ? std::atoi(argv[4]) : 0,
+                batch};
   for (size_t w = 0; w < windows.size(); ++w) {
     if (windows[w].empty()) fail("an empty window");
     const Embedded embedded =
         argc > 5 ? read_embedded(argv[5], windows[w].size() - 1, job.n_embd) : Embedded{};
-    score(job, windows[w], embedded);
+    if (states) {
+      print_states(job, windows[w]);
+    } else {
+      score(job, windows[w], embedded);
+    }
     std::fprintf(stderr, "llama.cpp: %zu of %zu windows\n", w + 1, windows.size());
   }
   llama_free(context);

@@ -3,7 +3,8 @@
 
 A model is transformers' own class, saved, and made a GGUF file by llama.cpp's converter. Losses of every token are
 compared three ways: transformers' forward in float32, llama.cpp with float32 weights and cache, and ours with float32
-angles on the GGUF file and, where its family is read from there, on the saved directory. Lengths lie below, at and above
+angles on the GGUF file and, where its family is read from there, on the saved directory. Of an encoder it is every
+coordinate of every token's final state; a decoder behind an encoder is scored after the same ids. Lengths lie below, at and above
 the original context of the model's scaling.
 """
 
@@ -18,9 +19,9 @@ import traceback
 import numpy as np
 import transformers
 
-from comparison import arguments, llama_losses, our_losses, shown
+from comparison import arguments, llama_losses, llama_states, our_losses, our_states, shown
 from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, latent, lists, u32)
-from family_models import VOCABULARY, converted, losses, made
+from family_models import VOCABULARY, converted, final_states, losses, made
 
 TO_TRANSFORMERS, TO_LLAMA_CPP = 1e-4, 1e-3
 LENGTHS = (ORIGINAL - 56, ORIGINAL, 640)
@@ -35,6 +36,17 @@ class Case:
     from_directory: bool = False  # the engine reads this family's directories, too
     auto: str = "AutoModelForCausalLM"
     edits: dict = dataclasses.field(default_factory=dict)  # of the GGUF file's keys
+    apart: str = ""  # why llama.cpp computes something else: then it is not held to a bound
+
+    def answers(self) -> tuple:
+        """Numbers for ids: transformers' of the model, llama.cpp's and ours of the file."""
+        exactly = "--precision", "f32", "--angles", "float32", "--threads"
+        if not self.auto.startswith("AutoModelFor"):
+            return (final_states, lambda path, ids, threads: llama_states(path, [ids], threads)[0],
+                    lambda path, ids, threads: our_states(path, ids, *exactly, threads))
+        encoder = (lambda ids: ids[:-1]) if "Seq2Seq" in self.auto else (lambda ids: None)
+        return (losses, lambda path, ids, threads: llama_losses(path, [ids], "f32", threads)[0],
+                lambda path, ids, threads: our_losses(path, ids, *exactly, threads, encoder_ids=encoder(ids)))
 
 
 def cases() -> list:
@@ -47,6 +59,11 @@ def cases() -> list:
     deepseek = dict(n_shared_experts=1, moe_intermediate_size=48, num_experts_per_tok=2, n_routed_experts=4, n_group=1,
                     topk_group=1, first_k_dense_replace=1, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=8,
                     qk_rope_head_dim=16, v_head_dim=16, num_hidden_layers=3)
+    t5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=3, num_decoder_layers=2, num_heads=4, decoder_start_token_id=0)
+    bert, heads = dict(auto="AutoModel"), dict(num_key_value_heads=4)
+    nomic = dict(n_positions=8192, max_trained_positions=2048, activation_function="swiglu", causal=False, n_inner=96,
+                 qkv_proj_bias=False, mlp_fc1_bias=False, mlp_fc2_bias=False, prenorm=False, rotary_emb_fraction=1.0,
+                 rotary_emb_interleaved=False, rotary_emb_scale_base=None)
     gpt2 = dict(n_embd=64, n_head=4, n_layer=2, n_inner=256)
     return [
         Case("llama", "llama", dict(rope_parameters=DEFAULT), from_directory=True),
@@ -107,6 +124,16 @@ def cases() -> list:
         Case("llama4", "llama4_text", dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1,
                                            intermediate_size_mlp=96, interleave_moe_layer_step=2,
                                            max_position_embeddings=16384)),
+        Case("t5 1.0", "t5", dict(**t5, feed_forward_proj="relu", tie_word_embeddings=True), auto="AutoModelForSeq2SeqLM",
+             apart="llama.cpp leaves out the factor d_model^-0.5 of tied output matrices"),
+        Case("t5, no gate", "t5", dict(**t5, feed_forward_proj="relu"), auto="AutoModelForSeq2SeqLM"),
+        Case("t5 1.1", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="AutoModelForSeq2SeqLM"),
+        Case("t5, encoder alone", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="T5EncoderModel"),
+        Case("bert", "bert", heads, **bert),
+        Case("roberta", "roberta", heads, **bert),
+        Case("modern-bert", "modernbert", dict(**heads, num_hidden_layers=7, local_attention=WINDOW),
+             added={"layer_norm_eps": 1e-5, "global_attn_every_n_layers": 3}, **bert),
+        Case("nomic-bert", "nomic_bert", heads, added=nomic, **bert),
     ]
 
 
@@ -116,9 +143,10 @@ class Table:
     def __init__(self):
         self.rows = []
 
-    def add(self, family: str, against: str, ours: list, theirs: list, bound: float | None) -> None:
+    def add(self, family: str, against: str, ours: list, theirs: list, bound: float | None,
+            note: str = "") -> None:
         apart = np.abs(np.array(ours) - np.array(theirs))
-        self.put(family, against, float(apart.max()), float(apart.mean()), bound)
+        self.put(family, against, float(apart.max()), float(apart.mean()), bound, note)
 
     def put(self, family, against, worst, mean, bound, note="") -> None:
         holds = None if bound is None else bool(worst is not None and worst <= bound)
@@ -127,7 +155,7 @@ class Table:
         print(f"   {family}, {against}: {shown(worst)} {note}", file=sys.stderr, flush=True)
 
     def finish(self, path) -> int:
-        print(f"\nLosses of every token, tiny random models, float32, lengths {LENGTHS}\n")
+        print(f"\nLosses of every token, or states, tiny random models, float32, lengths {LENGTHS}\n")
         print(f"{'':36}{'against':40}{'worst':>13}{'mean':>13}{'bound':>9}")
         for row in self.rows:
             verdict = {True: "holds", False: "FAILS", None: ""}[row["holds"]]
@@ -147,19 +175,21 @@ def compare(case: Case, documents: list, threads: int, table: Table) -> None:
         model = made(config, getattr(transformers, case.auto))
         model.save_pretrained(folder / "model")
         words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
-        (folder / "model/tokenizer.json").write_text(json.dumps({"model": {"vocab": words}, "added_tokens": []}))
+        tokenizer = {"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []}
+        (folder / "model/tokenizer.json").write_text(json.dumps(tokenizer))
         path = folder / "model.gguf"
         converted(folder / "model", path, case.added, case.edits)
 
-        makers = [loss for ids in documents for loss in losses(model, ids)]
-        theirs = [loss for ids in documents for loss in llama_losses(path, [ids], "f32", threads)[0]]
-        table.add(case.family, "transformers and llama.cpp", makers, theirs, None)
+        of_makers, of_theirs, of_ours = case.answers()
+        makers = [x for ids in documents for x in of_makers(model, ids)]
+        theirs = [x for ids in documents for x in of_theirs(path, ids, threads)]
+        table.add(case.family, "transformers and llama.cpp", makers, theirs, None, case.apart)
         for what, place in ([("GGUF", path)] + [("directory", folder / "model")] * case.from_directory):
-            ours = [loss for ids in documents
-                    for loss in our_losses(place, ids, "--precision", "f32", "--angles", "float32", "--threads", threads)]
+            ours = [x for ids in documents for x in of_ours(place, ids, threads)]
             table.add(case.family, f"ours of the {what} and transformers", ours, makers, TO_TRANSFORMERS)
             if place == path:
-                table.add(case.family, f"ours of the {what} and llama.cpp", ours, theirs, TO_LLAMA_CPP)
+                table.add(case.family, f"ours of the {what} and llama.cpp", ours, theirs,
+                          None if case.apart else TO_LLAMA_CPP, case.apart)
 
 
 def main() -> int:
