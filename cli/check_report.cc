@@ -14,6 +14,7 @@
 #include "cli/model_parts.h"
 #include "ropewalk/config/all_faults.h"
 #include "ropewalk/config/engine_views.h"
+#include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/safetensors.h"
 #include "ropewalk/study/bootstrap.h"
@@ -281,7 +282,15 @@ void Checker::check_tensors() {
 void Checker::run_model() {
   tensors_.reset();
   attempt([&] {
-    const Model model = options_.model.load();
+    ModelFile file = options_.model.open();
+    if (EncoderModel::takes(file)) {
+      const EncoderModel encoder(std::move(file), options_.model.chosen_precision());
+      report_.weights_in_place = true;
+      if (options_.text.empty()) return;
+      throw Error("--text", "must be given with a decoder alone: only losses of a text tell",
+                  encoder.config().architecture);
+    }
+    const Model model(std::move(file), options_.model.chosen_precision());
     report_.weights_in_place = true;
     if (!options_.text.empty()) score(model);
   });

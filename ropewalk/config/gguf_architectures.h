@@ -128,10 +128,11 @@ struct GgufArchitecture {
   Recurrent recurrent = Recurrent::kNone;
   int32_t attention_interval = 0;  // kByInterval: every n-th layer has attention
 
-  float alibi_bias = 0;       // the largest slope's exponent, where no key tells it; 0: none
-  bool token_types = false;   // adds a learned row for the token's type
-  bool encoder_only = false;  // every token sees those after it, too, and no decoder follows
-  bool alpha = false;         // rope.scaling.alpha counts
+  float alibi_bias = 0;         // the largest slope's exponent, where no key tells it; 0: none
+  bool token_types = false;     // adds a learned row for the token's type
+  bool encoder_only = false;    // T5 without its decoder
+  bool runs_both_ways = false;  // an encoder that the engine runs: it may say that it is not causal
+  bool alpha = false;           // rope.scaling.alpha counts
   bool fixed = false;         // base 10000, unscaled, over the whole head: no rope key is looked at
   bool half_of_full = false;  // layers that do not slide turn half of rope.dimension_count
   bool compressed = false;  // attention.compress_ratios tells which layers have a base of their own

@@ -327,7 +327,7 @@ void require_runnable(const GgufFile& file, const ModelConfig& config) {
   }
 
   const std::string causal = prefix + "attention.causal";
-  if (!architecture.encoder_only && !file.metadata().find_bool(causal).value_or(true)) {
+  if (!architecture.runs_both_ways && !file.metadata().find_bool(causal).value_or(true)) {
     throw Error(file.name() + ": " + causal, "must be true: only causal attention is run", "false");
   }
 }

@@ -18,7 +18,7 @@
 
 namespace ropewalk {
 
-// A GGUF file of f32, u32, bool and string keys, of lists of i32, and of f32 vectors.
+// A GGUF file of f32, u32, bool and string keys, of lists of i32, and of f32 vectors and matrices.
 class GgufBuilder {
  public:
   using Value = std::variant<float, uint32_t, bool, std::string, std::vector<int32_t>>;
@@ -37,8 +37,9 @@ class GgufBuilder {
     std::erase_if(keys_, [&](const auto& entry) { return entry.first == key; });
     return *this;
   }
-  GgufBuilder& tensor(const std::string& name, std::vector<float> values) {
-    tensors_.emplace_back(name, std::move(values));
+  //   rows  1: a vector
+  GgufBuilder& tensor(const std::string& name, std::vector<float> values, uint64_t rows = 1) {
+    tensors_.push_back({name, rows, std::move(values)});
     return *this;
   }
 
@@ -69,13 +70,14 @@ class GgufBuilder {
       }
     }
     uint64_t offset = 0;
-    for (const auto& [name, values] : tensors_) {
-      out.put_string(name).put<uint32_t>(1).put<uint64_t>(values.size());
+    for (const auto& [name, rows, values] : tensors_) {
+      out.put_string(name).put<uint32_t>(rows == 1 ? 1 : 2).put<uint64_t>(values.size() / rows);
+      if (rows != 1) out.put(rows);
       out.put<uint32_t>(0).put<uint64_t>(offset);
       offset += (values.size() * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
     }
     out.pad_to(kAlignment);
-    for (const auto& [name, values] : tensors_) {
+    for (const auto& [name, rows, values] : tensors_) {
       for (const float value : values) out.put(value);
       out.pad_to(kAlignment);
     }
@@ -92,7 +94,12 @@ class GgufBuilder {
   }
 
   std::vector<std::pair<std::string, Value>> keys_;
-  std::vector<std::pair<std::string, std::vector<float>>> tensors_;
+  struct Tensor {
+    std::string name;
+    uint64_t rows = 1;
+    std::vector<float> values;
+  };
+  std::vector<Tensor> tensors_;
 };
 
 // The sizes that any rotary file has; heads of 128.
