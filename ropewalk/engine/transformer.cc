@@ -5,22 +5,18 @@
 #include <string>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/attention_part.h"
 #include "ropewalk/engine/feed_forward.h"
 #include "ropewalk/engine/rotation_tables.h"
+#include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention.h"
 
 namespace ropewalk {
 namespace {
 
 constexpr int64_t kBlock = Dense::kBlockRows;
-// Up to here threads share a product's outputs instead of its rows.
-constexpr int64_t kFewRows = 16;
 
 size_t size(int64_t n) { return static_cast<size_t>(n); }
-
-int64_t whole_blocks(int64_t rows) { return (rows + kBlock - 1) / kBlock * kBlock; }
 
 struct Layer {
   Norm attention_norm;  // or none
@@ -278,19 +274,11 @@ class Transformer : public Decoder {
     });
   }
 
-  // Runs body(first, block, scratch) over all rows. Threads share the blocks, or, where there are
-  // few rows, the outputs of each product.
+  // Runs body(first, block, scratch) over all rows.
   template <typename Body>
   void in_blocks(int64_t rows, const Body& body) const {
-    if (rows <= kFewRows) {
-      BlockScratch scratch(blueprint_);
-      return body(0, RowBlock(rows, true, scratch.dense), scratch);
-    }
-    const auto one = [&](int64_t index, BlockScratch& scratch) {
-      const int64_t first = index * kBlock;
-      body(first, RowBlock(std::min(kBlock, rows - first), false, scratch.dense), scratch);
-    };
-    parallel_for((rows + kBlock - 1) / kBlock, [&] { return BlockScratch(blueprint_); }, one);
+    in_row_blocks(
+        rows, [&] { return BlockScratch(blueprint_); }, body);
   }
 
   // (n_rows), what the logits of each row are multiplied by.
