@@ -152,12 +152,31 @@ void Reader::read_usable() {
 
 // ---- what running needs
 
-void require_runnable(const Json& document, const std::string& place) {
-  JsonFields top(document, place);
-  for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads",
-                          "intermediate_size", "vocab_size"}) {
-    top.required_size(key);
+void require_runnable(const Json& document, const std::string& place, ModelShape& shape) {
+  const HfTextModel text(document, place);
+  if (text.is_wrapped()) {
+    throw Error(place, "must be a text model's own to be run",
+                "a text model among others: " + text.model_type());
   }
+  const JsonFields top(document, place);
+  const HfSizes& sizes = text.family().sizes;
+  const auto require = [&](bool there, std::string_view key) {
+    if (!there) throw top.missing(std::string(key));
+  };
+  require(shape.n_layers != 0, "num_hidden_layers");
+  require(shape.hidden != 0, "hidden_size");
+  require(shape.n_heads != 0, "num_attention_heads");
+  require(shape.n_kv_heads != 0, "num_key_value_heads");
+  require(shape.ffn != 0, sizes.ffn_key);
+  require(shape.vocabulary != 0, "vocab_size");
+  require(shape.norm_epsilon != 0 || top.has_value(std::string(sizes.norm_key)), sizes.norm_key);
+  if (shape.head_dim != 0) return;  // 0: nothing is rotated
+  if (shape.hidden % shape.n_heads != 0) {
+    throw top.wrong("num_attention_heads",
+                    "must divide the hidden width " + std::to_string(shape.hidden),
+                    FaultKind::kNotDivisible);
+  }
+  shape.head_dim = shape.hidden / shape.n_heads;
 }
 
 }  // namespace
@@ -169,7 +188,7 @@ ModelConfig read_hf_positions(const Json& config, const std::string& place) {
 
 ModelConfig read_hf_config(const Json& config, const std::string& place) {
   ModelConfig result = read_hf_positions(config, place);
-  require_runnable(config, place);
+  require_runnable(config, place, result.shape);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "ropewalk/config/hf_sizes.h"
 #include "ropewalk/math/pair_layout.h"
 
 namespace ropewalk {
@@ -155,7 +156,7 @@ struct HfFamily {
   std::string_view gguf = {};
   bool cut_from_hidden = false;  // the converter cuts the rotated share from hidden_size
 
-  bool runs = false;  // the engine has this model type
+  HfSizes sizes = {};  // of families that the engine runs
 };
 
 // Every row, by group.

@@ -5,7 +5,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kNormEpsilon = 1e-6;  // where rms_norm_eps is absent
+constexpr int64_t kMostFfnRatio = 1024;  // far above every known model
 
 // transformers maps all of these to one attribute.
 const std::vector<std::string> kLayers = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
@@ -32,33 +32,68 @@ int64_t size(HfReading& reading, const std::string& name, const std::vector<std:
   return value;
 }
 
-void read_kv_heads(HfReading& reading, ModelShape& shape) {
+bool says(HfReading& reading, const std::string& key) {
+  return reading.top.has_value(key) && *reading.top.flag(key);
+}
+
+// Falcon's: few heads of keys are a matter of flags.
+int64_t multi_query_heads(HfReading& reading, const ModelShape& shape) {
+  if (says(reading, "new_decoder_architecture")) return size(reading, "kv_heads", {"num_kv_heads"});
+  const bool one = !reading.top.has_value("multi_query") || says(reading, "multi_query");
+  reading.notes.field("kv_heads", std::to_string(one ? 1 : shape.n_heads), Provenance::kDerived,
+                      one ? "multi_query" : "multi_query is false: as many as heads");
+  return one ? 1 : shape.n_heads;
+}
+
+int64_t key_heads(HfReading& reading, const ModelShape& shape) {
   const std::string key = "num_key_value_heads";
-  shape.n_kv_heads = size(reading, "kv_heads", {key});
-  if (shape.n_heads == 0) return;
-  if (shape.n_kv_heads == 0 && !reading.family.runs) return;
-  if (shape.n_kv_heads == 0) {
-    shape.n_kv_heads = shape.n_heads;
-    reading.notes.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
-                        key + " is absent: as many as heads");
-  }
+  const KeyHeads rule = reading.family.sizes.key_heads;
+  if (rule == KeyHeads::kOwn) return shape.n_heads;
+  if (rule == KeyHeads::kMultiQuery) return multi_query_heads(reading, shape);
+  const int64_t stated = size(reading, "kv_heads", {key});
+  if (stated != 0 || shape.n_heads == 0 || rule == KeyHeads::kStated) return stated;
+  reading.notes.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
+                      key + " is absent: as many as heads");
+  return shape.n_heads;
+}
+
+void read_kv_heads(HfReading& reading, ModelShape& shape) {
+  shape.n_kv_heads = key_heads(reading, shape);
+  if (shape.n_heads == 0 || shape.n_kv_heads == 0) return;
   if (shape.n_heads % shape.n_kv_heads != 0) {
-    throw reading.top.wrong(key, "must divide the number of heads " + std::to_string(shape.n_heads),
-                            FaultKind::kNotDivisible);
+    throw Error(reading.top.place("num_key_value_heads"),
+                "must divide the number of heads " + std::to_string(shape.n_heads),
+                std::to_string(shape.n_kv_heads))
+        .of(FaultKind::kNotDivisible);
   }
 }
 
 void read_norm(HfReading& reading, ModelShape& shape) {
-  const std::string key = "rms_norm_eps";
-  shape.norm_epsilon = kNormEpsilon;
-  if (reading.top.has_value(key)) {
+  const std::string key(reading.family.sizes.norm_key);
+  if (!key.empty() && reading.top.has_value(key)) {
     shape.norm_epsilon = *reading.top.number(key);
     if (shape.norm_epsilon < 0) throw reading.top.wrong(key, "must not be negative");
     reading.notes.field_of_key("norm_epsilon", reading.top, key);
-  } else if (reading.family.runs) {
-    reading.notes.field("norm_epsilon", json_text(kNormEpsilon), Provenance::kFamilyDefault,
-                        key + " is absent");
+  } else if (reading.family.sizes.norm_epsilon != 0) {
+    shape.norm_epsilon = reading.family.sizes.norm_epsilon;
+    reading.notes.field("norm_epsilon", json_text(shape.norm_epsilon), Provenance::kFamilyDefault,
+                        key.empty() ? "no key says it" : key + " is absent");
   }
+}
+
+int64_t ffn_width(HfReading& reading, const ModelShape& shape) {
+  const HfSizes& sizes = reading.family.sizes;
+  const std::string key(sizes.ffn_key), ratio_key(sizes.ffn_ratio_key);
+  if (!key.empty() && reading.top.has_value(key)) return size(reading, "ffn", {key});
+  if (sizes.ffn_ratio == 0) return 0;
+  int64_t ratio = sizes.ffn_ratio;
+  if (!ratio_key.empty() && reading.top.has_value(ratio_key)) ratio = *reading.top.size(ratio_key);
+  if (ratio > kMostFfnRatio) {
+    throw reading.top.wrong(ratio_key, "must not exceed " + std::to_string(kMostFfnRatio));
+  }
+  reading.notes.field("ffn", std::to_string(ratio * shape.hidden), Provenance::kFamilyDefault,
+                      std::to_string(ratio) + " times the hidden width");
+  return ratio * shape.hidden;
 }
 
 class HeadReader {
@@ -202,7 +237,7 @@ ModelShape read_hf_shape(HfReading& reading) {
   shape.hidden = size(reading, "hidden", kHidden);
   shape.n_heads = size(reading, "heads", {heads_key(reading.top)});
   read_kv_heads(reading, shape);
-  shape.ffn = size(reading, "ffn", {"intermediate_size"});
+  shape.ffn = ffn_width(reading, shape);
   shape.vocabulary = size(reading, "vocabulary", {"vocab_size"});
   read_norm(reading, shape);
   const std::string tied = "tie_word_embeddings";

@@ -47,6 +47,7 @@ struct ExpertKnobs {
   bool weigh_input = false;  // the weights multiply what goes in, not what comes out (Llama-4)
   int64_t groups = 1;        // the used ones come from the best `used_groups` groups alone
   int64_t used_groups = 1;
+  int64_t group_best = 2;  // a group is as good as so many of its best together
 };
 
 enum class Presence { kNever, kIfThere, kAlways };

@@ -153,13 +153,12 @@ void FeedForward::choose(const float* scores, int64_t row,
   std::vector<float> choice = weights;
   if (!experts_->choice_bias.empty()) add(experts_->choice_bias, choice);
   if (knobs_.used_groups < knobs_.groups) {
-    // A group is as good as its two best experts together.
     const int64_t width = knobs_.count / knobs_.groups;
     std::vector<float> merit;
     for (int64_t g = 0; g < knobs_.groups; ++g) {
       const std::span<const float> group(choice.data() + g * width, size(width));
       float sum = 0;
-      for (const int64_t e : largest_places(group, std::min<int64_t>(2, width)))
+      for (const int64_t e : largest_places(group, std::min(knobs_.group_best, width)))
         sum += group[size(e)];
       merit.push_back(sum);
     }

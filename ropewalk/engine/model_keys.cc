@@ -33,8 +33,8 @@ ModelKeys ModelKeys::of(const GgufFile& file) {
 ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string& place) {
   ModelKeys keys;
   keys.place_ = place + ": ";
-  for (const auto& [key, value] : config.items()) {
-    if (value.is_null()) continue;
+  const auto put = [&keys](const std::string& key, const nlohmann::ordered_json& value) {
+    if (value.is_null()) return;
     if (value.is_boolean()) {
       keys.values_.emplace(key, value.get<bool>());
     } else if (value.is_number()) {
@@ -44,6 +44,11 @@ ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string&
     } else {
       keys.values_.emplace(key, List());
     }
+  };
+  for (const auto& [key, value] : config.items()) {
+    put(key, value);
+    if (!value.is_object()) continue;
+    for (const auto& [inner, inner_value] : value.items()) put(key + "." + inner, inner_value);
   }
   return keys;
 }

@@ -1,8 +1,77 @@
 #include "ropewalk/engine/weights.h"
 
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
 #include "ropewalk/base/error.h"
 
 namespace ropewalk {
+namespace {
+
+// "experts.{}.up" as "experts.3.up".
+std::string numbered(std::string name, int64_t number) {
+  const size_t at = name.find("{}");
+  if (at != name.npos) name.replace(at, 2, std::to_string(number));
+  return name;
+}
+
+// Rows of matrices that are not stored as such. Any number of threads may read.
+class StoredMatrices {
+ public:
+  StoredMatrices(const TensorSource& source, Storage storage, int64_t outputs, int64_t inputs)
+      : source_(source),
+        storage_(std::move(storage)),
+        rows_(outputs / storage_.matrices),
+        inputs_(inputs) {}
+
+  void add(const TensorInfo& info) { tensors_.push_back(&info); }
+
+  void read(int64_t first, int64_t count, std::span<float> out) {
+    const std::lock_guard lock(mutex_);
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t matrix = (first + r) / rows_, row = storage_.stored_row((first + r) % rows_);
+      const auto to = out.subspan(static_cast<size_t>(r * inputs_), static_cast<size_t>(inputs_));
+      if (!storage_.transposed) {
+        read_rows(matrix, rows_, row, 1, to);
+        continue;
+      }
+      hold(matrix);
+      for (int64_t x = 0; x < inputs_; ++x)
+        to[static_cast<size_t>(x)] = held_[static_cast<size_t>(x * rows_ + row)];
+    }
+  }
+
+ private:
+  // Rows of a stored matrix of so many rows.
+  void read_rows(int64_t matrix, int64_t matrix_rows, int64_t first, int64_t count,
+                 std::span<float> out) const {
+    const int64_t each = storage_.matrices / static_cast<int64_t>(tensors_.size());
+    source_.read_rows(*tensors_[static_cast<size_t>(matrix / each)],
+                      static_cast<uint64_t>(matrix % each * matrix_rows + first),
+                      static_cast<uint64_t>(count), out);
+  }
+
+  // A row of a transposed matrix is a column of what is stored: all of it is decoded at once.
+  void hold(int64_t matrix) {
+    if (matrix == held_matrix_) return;
+    held_.resize(static_cast<size_t>(inputs_ * rows_));
+    read_rows(matrix, inputs_, 0, inputs_, held_);
+    held_matrix_ = matrix;
+  }
+
+  const TensorSource& source_;
+  Storage storage_;
+  int64_t rows_;  // of one matrix
+  int64_t inputs_;
+  std::vector<const TensorInfo*> tensors_;
+  std::mutex mutex_;
+  std::vector<float> held_;  // (inputs, rows) of one matrix
+  int64_t held_matrix_ = -1;
+};
+
+}  // namespace
 
 WeightRows WeightRows::slice(int64_t first, int64_t count) const {
   WeightRows part = *this;
@@ -13,44 +82,113 @@ WeightRows WeightRows::slice(int64_t first, int64_t count) const {
   return part;
 }
 
+int64_t Storage::stored_row(int64_t row) const {
+  if (parts.empty()) return row;
+  const int64_t group_rows = std::accumulate(parts.begin(), parts.end(), int64_t{0}) / groups;
+  int64_t before = 0;
+  for (const int64_t part : parts) {
+    const int64_t within = row - before;
+    if (within < part) {
+      const int64_t own = part / groups;
+      return within / own * group_rows + before / groups + within % own;
+    }
+    before += part;
+  }
+  return row;
+}
+
 Weights::Weights(const TensorSource& source, TensorNames names)
-    : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {}
+    : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {
+  const std::string root = names_.root;
+  if (root.empty() || std::ranges::any_of(source.tensors(), [&](const TensorInfo& info) {
+        return info.name.starts_with(root);
+      })) {
+    return;
+  }
+  const auto strip = [&](std::string& name) {
+    if (name.starts_with(root)) name.erase(0, root.size());
+  };
+  strip(names_.layer);
+  for (Rename& rename : names_.renames) strip(rename.theirs);
+}
 
 Weights Weights::renamed(TensorNames names) const {
-  Weights other = *this;
-  other.names_ = std::move(names);
+  Weights other(source_, std::move(names));
+  other.used_ = used_;
   return other;
+}
+
+const Rename* Weights::rename_of(const std::string& part) const {
+  const auto found = std::ranges::find(names_.renames, part, &Rename::ours);
+  return found == names_.renames.end() ? nullptr : &*found;
 }
 
 std::string Weights::name_of(const std::string& part, int64_t layer,
                              const std::string& kind) const {
-  std::string renamed = part;
-  for (const auto& [ours, theirs] : names_.renames) {
-    if (ours == part) renamed = theirs;
-  }
-  const std::string before = layer < 0 ? "" : names_.layer + std::to_string(layer) + ".";
-  return before + renamed + "." + kind;
+  const Rename* const rename = rename_of(part);
+  std::string name = layer < 0 ? "" : names_.layer + std::to_string(layer) + ".";
+  name += rename == nullptr ? part : rename->theirs;
+  if (rename == nullptr || !rename->storage.bare) return name + "." + kind;
+  return kind == "weight" ? name : name + "_" + kind;
 }
 
-const TensorInfo& Weights::tensor(const std::string& name, int64_t rows, int64_t row_length) {
+// By the name that name_of() gives.
+Storage Weights::storage_of(const std::string& name) const {
+  std::string part = name;
+  if (part.starts_with(names_.layer)) {
+    const size_t dot = part.find('.', names_.layer.size());
+    part.erase(0, dot == part.npos ? dot : dot + 1);
+  }
+  for (const Rename& rename : names_.renames) {
+    const std::string& theirs = rename.theirs;
+    const char next = rename.storage.bare ? '_' : '.';
+    if (!part.starts_with(theirs)) continue;
+    if (part.size() == theirs.size()
+            ? rename.storage.bare
+            : part[theirs.size()] == next && part.find('.', theirs.size() + 1) == part.npos)
+      return rename.storage;
+  }
+  return {};
+}
+
+const TensorInfo& Weights::find(const std::string& name, const std::vector<uint64_t>& wanted) {
   const TensorInfo* const info = source_.find_tensor(name);
-  const std::vector<uint64_t> wanted = {static_cast<uint64_t>(rows),
-                                        static_cast<uint64_t>(row_length)};
   if (info == nullptr) {
     throw Error(source_.name() + ": tensor " + name,
                 "must be present, with shape " + shape_text(wanted))
         .of(FaultKind::kMissingKey);
   }
-  if (row_count(*info) != wanted[0] || ropewalk::row_length(*info) != wanted[1]) {
-    throw Error(source_.name() + ": tensor " + name, "must have shape " + shape_text(wanted),
-                shape_text(info->shape))
-        .of(FaultKind::kWrongLength);
-  }
   used_->insert(name);
   return *info;
 }
 
+const TensorInfo& Weights::tensor(const std::string& name, int64_t rows, int64_t row_length) {
+  const std::vector<uint64_t> wanted = {static_cast<uint64_t>(rows),
+                                        static_cast<uint64_t>(row_length)};
+  const TensorInfo& info = find(name, wanted);
+  if (row_count(info) != wanted[0] || ropewalk::row_length(info) != wanted[1]) {
+    throw Error(source_.name() + ": tensor " + name, "must have shape " + shape_text(wanted),
+                shape_text(info.shape))
+        .of(FaultKind::kWrongLength);
+  }
+  return info;
+}
+
 WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inputs) {
+  const Storage storage = storage_of(name);
+  if (!storage.is_plain()) {
+    auto stored = std::make_shared<StoredMatrices>(source_, storage, outputs, inputs);
+    const int64_t tensors = std::max<int64_t>(storage.tensors, 1);
+    for (int64_t k = 0; k < tensors; ++k) {
+      const int64_t rows = storage.transposed ? inputs * storage.matrices : outputs;
+      const int64_t width = storage.transposed ? outputs / storage.matrices : inputs;
+      stored->add(tensor(numbered(name, k), rows / tensors, width));
+    }
+    const auto read = [stored](int64_t first, int64_t count, std::span<float> out) {
+      stored->read(first, count, out);
+    };
+    return {.name = name, .outputs = outputs, .inputs = inputs, .read = read};
+  }
   const TensorInfo& info = tensor(name, outputs, inputs);
   const auto read = [&source = source_, &info](int64_t first, int64_t count, std::span<float> out) {
     source.read_rows(info, static_cast<uint64_t>(first), static_cast<uint64_t>(count), out);
@@ -59,15 +197,27 @@ WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inp
 }
 
 std::vector<float> Weights::vector(const std::string& name, int64_t size) {
-  const TensorInfo* const info = source_.find_tensor(name);
-  const auto count = static_cast<uint64_t>(size);
-  if (info != nullptr && element_count(*info) == count) {
-    used_->insert(name);
-    std::vector<float> values(count);
-    source_.read_f32(*info, values);
-    return values;
+  const Storage storage = storage_of(name);
+  const int64_t tensors = std::max<int64_t>(storage.tensors, 1);
+  const auto count = static_cast<uint64_t>(size / tensors);
+  std::vector<float> stored(static_cast<size_t>(size));
+  for (int64_t k = 0; k < tensors; ++k) {
+    const std::string own = numbered(name, k);
+    const TensorInfo& info = find(own, {count});
+    if (element_count(info) != count || size % tensors != 0) {
+      throw Error(source_.name() + ": tensor " + own, "must have shape " + shape_text({{count}}),
+                  shape_text(info.shape))
+          .of(FaultKind::kWrongLength);
+    }
+    source_.read_f32(info, std::span(stored).subspan(static_cast<size_t>(k) * count, count));
   }
-  return read_vector(source_, name, count);
+  if (storage.parts.empty()) return stored;
+  std::vector<float> values(stored.size());
+  const int64_t rows = size / storage.matrices;
+  for (int64_t r = 0; r < size; ++r)
+    values[static_cast<size_t>(r)] =
+        stored[static_cast<size_t>(r / rows * rows + storage.stored_row(r % rows))];
+  return values;
 }
 
 std::vector<float> Weights::vector_if(const std::string& name, int64_t size) {
@@ -75,15 +225,21 @@ std::vector<float> Weights::vector_if(const std::string& name, int64_t size) {
 }
 
 int64_t Weights::count_of(const std::string& name) const {
-  const TensorInfo* const info = source_.find_tensor(name);
-  return info == nullptr ? 0 : static_cast<int64_t>(element_count(*info));
+  int64_t count = 0;
+  for (int64_t k = 0; k < std::max<int64_t>(storage_of(name).tensors, 1); ++k) {
+    const TensorInfo* const info = source_.find_tensor(numbered(name, k));
+    if (info != nullptr) count += static_cast<int64_t>(element_count(*info));
+  }
+  return count;
 }
 
 void Weights::refuse_unused(const std::string& family) const {
   for (const TensorInfo& info : source_.tensors()) {
     const bool frequencies =
         info.name.find("rope_f") != std::string::npos || info.name.ends_with("rotary_emb.inv_freq");
-    if (frequencies || used_->contains(info.name)) continue;
+    const bool ignored = std::ranges::any_of(
+        names_.ignored, [&](const std::string& end) { return info.name.ends_with(end); });
+    if (frequencies || ignored || used_->contains(info.name)) continue;
     throw Error(info.name, "a tensor that the " + family + " family does not have",
                 shape_text(info.shape),
                 "the model is of another family, or a variant that is not run yet");

@@ -9,7 +9,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ropewalk/formats/tensor_source.h"
@@ -28,14 +27,44 @@ struct WeightRows {
   WeightRows slice(int64_t first, int64_t count) const;
 };
 
+// How a part lies in a file, where that is not GGUF's way: matrices of (outputs, inputs), one below
+// the other in one tensor. What is dealt, or lies in several tensors, does so in biases, too.
+struct Storage {
+  // The name has no ".weight": "sinks", and "sinks_bias".
+  bool bare = false;
+  // Tensors, one below the other: "{}" in the name stands for which. 0: one, without a number.
+  int64_t tensors = 0;
+  // Matrices in all tensors together.
+  int64_t matrices = 1;
+  // Each matrix is (inputs, outputs).
+  bool transposed = false;
+  // Each matrix's rows are parts, one below the other, of so many rows, and lie dealt into groups, as
+  // heads of queries, keys and values are: parts {4, 2} in two groups lie as 0 1 4 2 3 5.
+  std::vector<int64_t> parts = {};
+  int64_t groups = 1;
+
+  bool is_plain() const { return tensors == 0 && !transposed && parts.empty(); }
+
+  // Where row r of a matrix lies in it.
+  int64_t stored_row(int64_t row) const;
+};
+
 // A part of GGUF's names and what stands for it in another file's: {"attn_q", "self_attn.q_proj"}.
 // Without its layer and its ".weight" or ".bias".
-using Rename = std::pair<std::string, std::string>;
+struct Rename {
+  std::string ours;
+  std::string theirs;
+  Storage storage = {};
+};
 
 // How a file names tensors of layers.
 struct TensorNames {
   std::string layer = "blk.";   // before the layer's number
   std::vector<Rename> renames;  // empty: GGUF's own
+  // Before all names but some: files may lack it everywhere. "transformer."
+  std::string root = {};
+  // Ends of names that hold no weights: masks, say, that some versions saved.
+  std::vector<std::string> ignored = {};
 };
 
 class Weights {
@@ -50,7 +79,7 @@ class Weights {
   std::string name_of(const std::string& part, int64_t layer = -1,
                       const std::string& kind = "weight") const;
 
-  bool has(const std::string& name) const { return source_.find_tensor(name) != nullptr; }
+  bool has(const std::string& name) const { return count_of(name) != 0; }
 
   // Each throws Error naming a tensor that is missing, has another shape, or cannot be decoded.
   //   name  as name_of() gives it
@@ -76,6 +105,10 @@ class Weights {
   const TensorSource& source() const { return source_; }
 
  private:
+  const Rename* rename_of(const std::string& part) const;
+  Storage storage_of(const std::string& name) const;
+  const TensorInfo& find(const std::string& name, const std::vector<uint64_t>& wanted);
+
   const TensorSource& source_;
   TensorNames names_;
   std::shared_ptr<std::set<std::string>> used_;

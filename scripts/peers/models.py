@@ -3,9 +3,10 @@
 
 A model is transformers' own class, saved, and made a GGUF file by llama.cpp's converter. Losses of every token are
 compared three ways: transformers' forward in float32, llama.cpp with float32 weights and cache, and ours with float32
-angles on the GGUF file and, where its family is read from there, on the saved directory. Of an encoder it is every
-coordinate of every token's final state; a decoder behind an encoder is scored after the same ids. Lengths lie below, at and above
-the original context of the model's scaling.
+angles on the GGUF file and on the saved directory. Families and variants that llama.cpp's converter does not know or
+loses a part of are compared from the directory alone, encoders from the file alone. Of an encoder it is every coordinate
+of every token's final state; a decoder behind an encoder is scored after the same ids. Lengths lie below, at and above the
+original context of the model's scaling.
 """
 
 import dataclasses
@@ -33,9 +34,12 @@ class Case:
     kind: str  # transformers' model_type
     config: dict = dataclasses.field(default_factory=dict)
     added: dict = dataclasses.field(default_factory=dict)  # to the configuration that the converter reads
-    from_directory: bool = False  # the engine reads this family's directories, too
+    from_directory: bool = True  # the engine reads this family's directories
+    from_gguf: bool = True  # llama.cpp has this family, and so has the engine from its files
     auto: str = "AutoModelForCausalLM"
     edits: dict = dataclasses.field(default_factory=dict)  # of the GGUF file's keys
+    attention: str = "eager"  # of transformers
+    documents: int = len(LENGTHS)  # the first so many, which are the shorter ones
     apart: str = ""  # why llama.cpp computes something else: then it is not held to a bound
 
     def answers(self) -> tuple:
@@ -60,17 +64,18 @@ def cases() -> list:
                     topk_group=1, first_k_dense_replace=1, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=8,
                     qk_rope_head_dim=16, v_head_dim=16, num_hidden_layers=3)
     t5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=3, num_decoder_layers=2, num_heads=4, decoder_start_token_id=0)
-    bert, heads = dict(auto="AutoModel"), dict(num_key_value_heads=4)
+    bert, heads = dict(auto="AutoModel", from_directory=False), dict(num_key_value_heads=4)
     nomic = dict(n_positions=8192, max_trained_positions=2048, activation_function="swiglu", causal=False, n_inner=96,
                  qkv_proj_bias=False, mlp_fc1_bias=False, mlp_fc2_bias=False, prenorm=False, rotary_emb_fraction=1.0,
                  rotary_emb_interleaved=False, rotary_emb_scale_base=None)
+    pair = dict(auto="AutoModelForSeq2SeqLM", from_directory=False)
     gpt2 = dict(n_embd=64, n_head=4, n_layer=2, n_inner=256)
     return [
-        Case("llama", "llama", dict(rope_parameters=DEFAULT), from_directory=True),
-        Case("llama, linear", "llama", dict(rope_parameters=LINEAR), from_directory=True),
-        Case("llama, yarn", "llama", dict(rope_parameters=YARN), from_directory=True),
-        Case("llama 3.1", "llama", dict(rope_parameters=LLAMA3), from_directory=True),
-        Case("mistral", "mistral", dict(sliding_window=None), from_directory=True),
+        Case("llama", "llama", dict(rope_parameters=DEFAULT)),
+        Case("llama, linear", "llama", dict(rope_parameters=LINEAR)),
+        Case("llama, yarn", "llama", dict(rope_parameters=YARN)),
+        Case("llama 3.1", "llama", dict(rope_parameters=LLAMA3)),
+        Case("mistral", "mistral", dict(sliding_window=None)),
         Case("mixtral", "mixtral", mixture),
         Case("qwen2", "qwen2"),
         Case("qwen2, yarn", "qwen2", dict(rope_parameters=YARN)),
@@ -103,7 +108,7 @@ def cases() -> list:
         Case("olmo", "olmo", dict(clip_qkv=0.5)),
         Case("olmo2, yarn", "olmo2", dict(rope_parameters=YARN)),
         Case("olmo3", "olmo3", dict(**layered, rope_parameters=by_layer(YARN, DEFAULT))),
-        Case("smollm3", "smollm3", dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0]), from_directory=True),
+        Case("smollm3", "smollm3", dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0])),
         Case("granite", "granite", dict(embedding_multiplier=3.0, residual_multiplier=0.5, logits_scaling=2.0,
                                         attention_multiplier=0.2)),
         Case("command-r", "cohere", dict(tie_word_embeddings=True, logit_scale=0.5)),
@@ -124,16 +129,33 @@ def cases() -> list:
         Case("llama4", "llama4_text", dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1,
                                            intermediate_size_mlp=96, interleave_moe_layer_step=2,
                                            max_position_embeddings=16384)),
-        Case("t5 1.0", "t5", dict(**t5, feed_forward_proj="relu", tie_word_embeddings=True), auto="AutoModelForSeq2SeqLM",
+        Case("t5 1.0", "t5", dict(**t5, feed_forward_proj="relu", tie_word_embeddings=True), **pair,
              apart="llama.cpp leaves out the factor d_model^-0.5 of tied output matrices"),
-        Case("t5, no gate", "t5", dict(**t5, feed_forward_proj="relu"), auto="AutoModelForSeq2SeqLM"),
-        Case("t5 1.1", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="AutoModelForSeq2SeqLM"),
-        Case("t5, encoder alone", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="T5EncoderModel"),
+        Case("t5, no gate", "t5", dict(**t5, feed_forward_proj="relu"), **pair),
+        Case("t5 1.1", "t5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),
+        Case("t5, encoder alone", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="T5EncoderModel", from_directory=False),
         Case("bert", "bert", heads, **bert),
         Case("roberta", "roberta", heads, **bert),
         Case("modern-bert", "modernbert", dict(**heads, num_hidden_layers=7, local_attention=WINDOW),
              added={"layer_norm_eps": 1e-5, "global_attn_every_n_layers": 3}, **bert),
         Case("nomic-bert", "nomic_bert", heads, added=nomic, **bert),
+        # the converter knows no gptj and opt, and loses the norms of each head of StableLM
+        Case("gptj", "gptj", dict(**gpt2, rotary_dim=8), from_gguf=False),
+        Case("opt", "opt", dict(ffn_dim=256, word_embed_proj_dim=64), from_gguf=False),
+        Case("stablelm of 12 B", "stablelm", dict(**quarter, use_parallel_residual=True, qk_layernorm=True,
+                                                  use_qkv_bias=True), from_gguf=False),
+        Case("falcon, one half after the other, alibi", "falcon",
+             dict(multi_query=False, parallel_attn=False, new_decoder_architecture=False, alibi=True, bias=True,
+                  num_kv_heads=4, ffn_hidden_size=256), from_gguf=False,
+             # eager attention adds the bias twice; the class rounds positions to bfloat16, which holds them up to 256
+             attention="sdpa", documents=1),
+        Case("granitemoe", "granitemoe", dict(**mixture, embedding_multiplier=3.0, residual_multiplier=0.5,
+                                              logits_scaling=2.0, attention_multiplier=0.2), from_gguf=False),
+        Case("deepseek2, groups of experts", "deepseek_v2",
+             dict(**{**deepseek, "n_routed_experts": 8, "n_group": 4, "topk_group": 2}, q_lora_rank=32,
+                  topk_method="group_limited_greedy", routed_scaling_factor=1.5), from_gguf=False),
+        Case("phi2 with norms of heads", "phi", dict(partial_rotary_factor=0.5, num_key_value_heads=2,
+                                                     intermediate_size=256, qk_layernorm=True), from_gguf=False),
     ]
 
 
@@ -173,23 +195,26 @@ def compare(case: Case, documents: list, threads: int, table: Table) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         model = made(config, getattr(transformers, case.auto))
+        model.set_attn_implementation(case.attention)
         model.save_pretrained(folder / "model")
         words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
         tokenizer = {"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []}
         (folder / "model/tokenizer.json").write_text(json.dumps(tokenizer))
-        path = folder / "model.gguf"
-        converted(folder / "model", path, case.added, case.edits)
-
         of_makers, of_theirs, of_ours = case.answers()
         makers = [x for ids in documents for x in of_makers(model, ids)]
+        if case.from_directory:
+            ours = [x for ids in documents for x in of_ours(folder / "model", ids, threads)]
+            table.add(case.family, "ours of the directory and transformers", ours, makers, TO_TRANSFORMERS)
+        if not case.from_gguf:
+            return
+        path = folder / "model.gguf"
+        converted(folder / "model", path, case.added, case.edits)
         theirs = [x for ids in documents for x in of_theirs(path, ids, threads)]
+        ours = [x for ids in documents for x in of_ours(path, ids, threads)]
         table.add(case.family, "transformers and llama.cpp", makers, theirs, None, case.apart)
-        for what, place in ([("GGUF", path)] + [("directory", folder / "model")] * case.from_directory):
-            ours = [x for ids in documents for x in of_ours(place, ids, threads)]
-            table.add(case.family, f"ours of the {what} and transformers", ours, makers, TO_TRANSFORMERS)
-            if place == path:
-                table.add(case.family, f"ours of the {what} and llama.cpp", ours, theirs,
-                          None if case.apart else TO_LLAMA_CPP, case.apart)
+        table.add(case.family, "ours of the GGUF and transformers", ours, makers, TO_TRANSFORMERS)
+        table.add(case.family, "ours of the GGUF and llama.cpp", ours, theirs, None if case.apart else TO_LLAMA_CPP,
+                  case.apart)
 
 
 def main() -> int:
@@ -202,7 +227,7 @@ def main() -> int:
         if options.only not in case.family:
             continue
         try:
-            compare(case, documents, options.threads, table)
+            compare(case, documents[: case.documents], options.threads, table)
         except Exception as error:  # of the model, the converter, or an engine: it must not pass for compared
             if not isinstance(error, subprocess.CalledProcessError):
                 traceback.print_exc()

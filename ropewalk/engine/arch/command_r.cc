@@ -10,6 +10,7 @@ Blueprint describe_command_r(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.parallel = true;
   blueprint.logit_scale = static_cast<float>(keys.number("logit_scale", "logit_scale").value_or(1));
   blueprint.qk_norm = Presence::kIfThere;
+  take_hf(blueprint, keys);
   return blueprint;
 }
 

@@ -51,9 +51,42 @@ constexpr Family kGguf[] = {
 
 // By model_type.
 constexpr Family kHf[] = {
+    {"bloom", describe_bloom},
+    {"cohere", describe_command_r},
+    {"cohere2", describe_command_r},
+    {"deepseek_v2", describe_deepseek2},
+    {"exaone4", describe_exaone4},
+    {"falcon", describe_falcon},
+    {"gemma", describe_gemma},
+    {"gemma2", describe_gemma},
+    {"gemma3_text", describe_gemma},
+    {"glm4", describe_glm4},
+    {"gpt2", describe_gpt2},
+    {"gpt_neox", describe_gpt_neox},
+    {"gpt_oss", describe_gpt_oss},
+    {"gptj", describe_gptj},
+    {"granite", describe_granite},
+    {"granitemoe", describe_granite},
     {"llama", describe_llama},
+    {"llama4_text", describe_llama4},
+    {"minicpm3", describe_minicpm3},
     {"mistral", describe_llama},
+    {"mixtral", describe_llama},
+    {"mpt", describe_mpt},
+    {"nemotron", describe_nemotron},
+    {"olmo", describe_olmo},
+    {"olmo2", describe_olmo2},
+    {"olmo3", describe_olmo2},
+    {"opt", describe_opt},
+    {"phi", describe_phi2},
+    {"phi3", describe_phi3},
+    {"qwen2", describe_qwen},
+    {"qwen2_moe", describe_qwen_experts},
+    {"qwen3", describe_qwen},
+    {"qwen3_moe", describe_qwen_experts},
     {"smollm3", describe_llama},
+    {"stablelm", describe_stablelm},
+    {"starcoder2", describe_starcoder2},
 };
 
 struct EncoderFamily {
@@ -179,10 +212,36 @@ TensorNames usual_hf_names() {
 TensorNames usual_hf_names_but(const std::vector<Rename>& other) {
   TensorNames names = usual_hf_names();
   for (const Rename& rename : other) {
-    std::erase_if(names.renames, [&](const Rename& usual) { return usual.first == rename.first; });
+    std::erase_if(names.renames, [&](const Rename& usual) { return usual.ours == rename.ours; });
     names.renames.push_back(rename);
   }
   return names;
+}
+
+void take_hf(Blueprint& blueprint, const ModelKeys& keys, const std::vector<Rename>& other) {
+  if (keys.is_gguf()) return;
+  blueprint.names = usual_hf_names_but(other);
+  blueprint.activation = declared_activation(keys, blueprint.activation);
+}
+
+std::vector<Rename> norms_behind() {
+  return {{"post_attention_norm", "post_attention_layernorm"},
+          {"post_ffw_norm", "post_feedforward_layernorm"}};
+}
+
+Storage dealt_heads(const ModelShape& shape) {
+  const int64_t keys = shape.n_kv_heads * shape.head_dim;
+  return {.parts = {shape.n_heads * shape.head_dim, keys, keys}, .groups = shape.n_kv_heads};
+}
+
+Storage each_expert(int64_t count) { return {.tensors = count, .matrices = count}; }
+
+void require_flag(const ModelKeys& keys, const std::string& key, bool wanted) {
+  const bool said = keys.flag(key).value_or(wanted);
+  if (said == wanted) return;
+  throw Error(key, std::string("must be ") + (wanted ? "true" : "false") + ": the other is not run",
+              said ? "true" : "false")
+      .of(FaultKind::kUnknownValue);
 }
 
 Activation declared_activation(const ModelKeys& keys, Activation otherwise) {
@@ -202,24 +261,32 @@ Activation declared_activation(const ModelKeys& keys, Activation otherwise) {
 }
 
 std::optional<ExpertKnobs> declared_experts(const ModelKeys& keys) {
-  const int64_t count = keys.whole("expert_count").value_or(0);
+  // config.json's name differs by family.
+  std::string count_key = "expert_count";
+  for (const char* key : {"num_local_experts", "num_experts", "n_routed_experts"}) {
+    if (!keys.is_gguf() && keys.whole(key)) count_key = key;
+  }
+  const int64_t count = keys.whole(count_key).value_or(0);
   if (count == 0) return {};
   ExpertKnobs experts;
   experts.count = count;
-  experts.used = keys.needed("expert_used_count");
+  experts.used = keys.needed("expert_used_count", "num_experts_per_tok");
   if (experts.used < 1 || experts.used > count) {
-    throw Error("expert_used_count", "must be from 1 to expert_count = " + std::to_string(count),
+    throw Error(keys.is_gguf() ? "expert_used_count" : "num_experts_per_tok",
+                "must be from 1 to " + count_key + " = " + std::to_string(count),
                 std::to_string(experts.used))
         .of(FaultKind::kOutOfRange);
   }
-  experts.ffn = keys.whole("expert_feed_forward_length").value_or(0);
-  experts.scale = static_cast<float>(keys.number("expert_weights_scale").value_or(1));
+  experts.ffn = keys.whole("expert_feed_forward_length", "moe_intermediate_size").value_or(0);
+  experts.scale =
+      static_cast<float>(keys.number("expert_weights_scale", "routed_scaling_factor").value_or(1));
   if (experts.scale == 0) experts.scale = 1;  // llama.cpp takes 0 for none
-  experts.normalised = keys.flag("expert_weights_norm").value_or(false);
-  experts.groups = keys.whole("expert_group_count").value_or(1);
-  experts.used_groups = keys.whole("expert_group_used_count").value_or(experts.groups);
+  experts.normalised = keys.flag("expert_weights_norm", "norm_topk_prob").value_or(false);
+  experts.groups = keys.whole("expert_group_count", "n_group").value_or(1);
+  experts.used_groups =
+      keys.whole("expert_group_used_count", "topk_group").value_or(experts.groups);
   if (experts.groups < 1 || count % experts.groups != 0) {
-    throw Error("expert_group_count", "must divide expert_count = " + std::to_string(count),
+    throw Error("expert_group_count", "must divide " + count_key + " = " + std::to_string(count),
                 std::to_string(experts.groups))
         .of(FaultKind::kNotDivisible);
   }

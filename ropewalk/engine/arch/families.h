@@ -44,6 +44,22 @@ TensorNames usual_hf_names();
 // The same with some named otherwise, or more.
 TensorNames usual_hf_names_but(const std::vector<Rename>& other);
 
+// Of a Hugging Face directory: the usual names but for `other`, and the activation that config.json
+// names. Leaves a GGUF file's blueprint alone.
+void take_hf(Blueprint& blueprint, const ModelKeys& keys, const std::vector<Rename>& other = {});
+
+// Norms behind each half alone: what OLMo 2 and EXAONE 4 call theirs.
+std::vector<Rename> norms_behind();
+
+// Queries, keys and values of one tensor, dealt by heads of keys.
+Storage dealt_heads(const ModelShape& shape);
+
+// A tensor for each expert.
+Storage each_expert(int64_t count);
+
+// Throws Error where config.json says that a flag is not as the engine has it.
+void require_flag(const ModelKeys& keys, const std::string& key, bool wanted);
+
 // Experts as a file's keys count them; nothing where it has none.
 std::optional<ExpertKnobs> declared_experts(const ModelKeys& keys);
 
@@ -60,6 +76,8 @@ Blueprint describe_phi2(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_phi3(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_gpt_neox(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_gpt2(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_gptj(const ModelConfig& config, const ModelKeys& keys);
+Blueprint describe_opt(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_bloom(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_mpt(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_falcon(const ModelConfig& config, const ModelKeys& keys);

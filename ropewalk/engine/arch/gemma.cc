@@ -17,12 +17,28 @@ Blueprint describe_gemma(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.embedding_scale = std::sqrt(hidden);
   blueprint.score_softcap = number("attn_logit_softcapping", "attn_logit_softcapping");
   blueprint.logit_softcap = number("final_logit_softcapping", "final_logit_softcapping");
-  const bool second = config.architecture == "gemma2", third = config.architecture == "gemma3";
+  const bool second = config.architecture == "gemma2";
+  const bool third = config.architecture.starts_with("gemma3");
   if (second || third) {
     blueprint.attention_post_norm = "post_attention_norm";
     blueprint.ffn_post_norm = "post_ffw_norm";
   }
   if (third) blueprint.qk_norm = Presence::kAlways;
+  if (!keys.is_gguf()) {
+    blueprint.norm_offset = 1;  // the converter adds it
+    // hidden_act of the first files says gelu, which is not what the models were trained with.
+    const std::optional<std::string> own = keys.text("hidden_activation");
+    blueprint.names = usual_hf_names();
+    if (own) blueprint.activation = declared_activation(keys, Activation::kGeluTanh);
+    if (second || third) {
+      const float scalar = number("", "query_pre_attn_scalar");
+      if (scalar > 0) blueprint.score_scale = 1.0f / std::sqrt(scalar);
+      blueprint.names = usual_hf_names_but({{"post_attention_norm", "post_attention_layernorm"},
+                                            {"ffn_norm", "pre_feedforward_layernorm"},
+                                            {"post_ffw_norm", "post_feedforward_layernorm"}});
+    }
+    return blueprint;
+  }
   // GGUF has no key for the scale; the two models of 27 B do not take 1 / sqrt(head_dim).
   if ((second && config.shape.n_layers == 46) || (third && config.shape.n_layers == 62)) {
     const auto width = static_cast<float>(config.shape.hidden / config.shape.n_heads);

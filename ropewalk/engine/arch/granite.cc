@@ -14,6 +14,13 @@ Blueprint describe_granite(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.logit_scale = 1.0f / number("logit_scale", "logits_scaling");
   blueprint.score_scale =
       static_cast<float>(keys.number("attention.scale", "attention_multiplier").value_or(0));
+  if (!keys.is_gguf() && blueprint.experts) {
+    const Storage stacked = {.matrices = blueprint.experts->count};
+    blueprint.names =
+        usual_hf_names_but({{"ffn_gate_inp", "block_sparse_moe.router.layer"},
+                            {"ffn_gate_up_exps", "block_sparse_moe.input_linear", stacked},
+                            {"ffn_down_exps", "block_sparse_moe.output_linear", stacked}});
+  }
   if (blueprint.experts)
     blueprint.experts->shared_ffn = keys.whole("expert_shared_feed_forward_length").value_or(0);
   return blueprint;

@@ -9,17 +9,19 @@ namespace ropewalk {
 
 Blueprint describe_llama(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Llama", config);
-  if (!keys.is_gguf()) {
-    blueprint.names = usual_hf_names();
-    blueprint.activation = declared_activation(keys, Activation::kSilu);
-    return blueprint;
-  }
   blueprint.score_scale = static_cast<float>(keys.number("attention.scale").value_or(0));
   blueprint.experts = declared_experts(keys);
   if (blueprint.experts) {
     if (blueprint.experts->ffn == 0) blueprint.experts->ffn = config.shape.ffn;
     blueprint.experts->normalised = true;
   }
+  take_hf(blueprint, keys);
+  if (keys.is_gguf() || !blueprint.experts) return blueprint;
+  const Storage each = each_expert(blueprint.experts->count);
+  blueprint.names = usual_hf_names_but({{"ffn_gate_inp", "block_sparse_moe.gate"},
+                                        {"ffn_gate_exps", "block_sparse_moe.experts.{}.w1", each},
+                                        {"ffn_up_exps", "block_sparse_moe.experts.{}.w3", each},
+                                        {"ffn_down_exps", "block_sparse_moe.experts.{}.w2", each}});
   return blueprint;
 }
 

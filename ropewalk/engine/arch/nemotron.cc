@@ -10,6 +10,7 @@ Blueprint describe_nemotron(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.gated = false;
   blueprint.activation = Activation::kReluSquared;
   if (!keys.is_gguf()) blueprint.norm_offset = 1;  // the converter adds it
+  take_hf(blueprint, keys);
   return blueprint;
 }
 

@@ -9,16 +9,18 @@ Blueprint describe_olmo(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.norm = NormKind::kLayer;
   blueprint.bare_norms = true;
   blueprint.clip = static_cast<float>(keys.number("attention.clamp_kqv", "clip_qkv").value_or(0));
+  take_hf(blueprint, keys);
   return blueprint;
 }
 
-Blueprint describe_olmo2(const ModelConfig& config, const ModelKeys&) {
+Blueprint describe_olmo2(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("OLMo 2", config);
   blueprint.attention_norm = blueprint.ffn_norm = "";
   blueprint.attention_post_norm = "post_attention_norm";
   blueprint.ffn_post_norm = "post_ffw_norm";
   blueprint.qk_norm = Presence::kAlways;
   blueprint.qk_norm_whole = true;
+  take_hf(blueprint, keys, norms_behind());
   return blueprint;
 }
 

@@ -5,17 +5,26 @@
 
 namespace ropewalk {
 
-Blueprint describe_phi2(const ModelConfig& config, const ModelKeys&) {
+Blueprint describe_phi2(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Phi-2", config);
   blueprint.norm = NormKind::kLayer;
   blueprint.gated = false;
   blueprint.parallel = true;
   blueprint.activation = Activation::kGeluTanh;
+  blueprint.qk_norm = Presence::kIfThere;
+  take_hf(blueprint, keys,
+          {{"output_norm", "model.final_layernorm"},
+           {"attn_q_norm", "self_attn.q_layernorm"},
+           {"attn_k_norm", "self_attn.k_layernorm"},
+           {"attn_output", "self_attn.dense"},
+           {"ffn_up", "mlp.fc1"},
+           {"ffn_down", "mlp.fc2"}});
   return blueprint;
 }
 
-Blueprint describe_phi3(const ModelConfig& config, const ModelKeys&) {
+Blueprint describe_phi3(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Phi-3", config);
+  take_hf(blueprint, keys, {{"attn_qkv", "self_attn.qkv_proj"}, {"ffn_up", "mlp.gate_up_proj"}});
   return blueprint;
 }
 

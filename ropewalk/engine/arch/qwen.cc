@@ -4,9 +4,10 @@
 
 namespace ropewalk {
 
-Blueprint describe_qwen(const ModelConfig& config, const ModelKeys&) {
+Blueprint describe_qwen(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Qwen", config);
   if (config.architecture.starts_with("qwen3")) blueprint.qk_norm = Presence::kAlways;
+  take_hf(blueprint, keys);
   return blueprint;
 }
 
@@ -17,13 +18,24 @@ Blueprint describe_qwen_experts(const ModelConfig& config, const ModelKeys& keys
   if (!blueprint.experts) return blueprint;
   if (blueprint.experts->ffn == 0)
     blueprint.experts->ffn = config.shape.ffn / blueprint.experts->used;
-  // Qwen3's are made to sum to 1, Qwen2's are not.
-  const bool second = config.architecture == "qwen2moe";
-  blueprint.experts->normalised = !second;
+  const bool second = config.architecture.starts_with("qwen2");
+  // Qwen3's are made to sum to 1, Qwen2's are not, unless a key says it.
+  if (keys.is_gguf()) blueprint.experts->normalised = !second;
   if (second) {
     blueprint.experts->shared_ffn =
-        keys.whole("expert_shared_feed_forward_length").value_or(config.shape.ffn);
+        keys.whole("expert_shared_feed_forward_length", "shared_expert_intermediate_size")
+            .value_or(config.shape.ffn);
   }
+  if (keys.is_gguf()) return blueprint;
+  const Storage each = each_expert(blueprint.experts->count);
+  blueprint.names = usual_hf_names_but({{"ffn_gate_inp", "mlp.gate"},
+                                        {"ffn_gate_exps", "mlp.experts.{}.gate_proj", each},
+                                        {"ffn_up_exps", "mlp.experts.{}.up_proj", each},
+                                        {"ffn_down_exps", "mlp.experts.{}.down_proj", each},
+                                        {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+                                        {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+                                        {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+                                        {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"}});
   return blueprint;
 }
 

@@ -3,11 +3,12 @@
 
 namespace ropewalk {
 
-Blueprint describe_starcoder2(const ModelConfig& config, const ModelKeys&) {
+Blueprint describe_starcoder2(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("StarCoder2", config);
   blueprint.norm = NormKind::kLayer;
   blueprint.gated = false;
   blueprint.activation = Activation::kGeluTanh;
+  take_hf(blueprint, keys, {{"ffn_up", "mlp.c_fc"}, {"ffn_down", "mlp.c_proj"}});
   return blueprint;
 }
 
