@@ -274,11 +274,11 @@ def size_of(name: str, gelu: bool) -> float:
     return QUIET if gelu and down else 1
 
 
-def made(config, auto, seed=1):
+def made(config, auto, seed=1, attention="eager"):
     """transformers' class of the configuration, its weights random so that attention is far from even."""
     torch.manual_seed(seed)
     make = getattr(auto, "from_config", None) or auto._from_config  # of a class that is not automatic
-    model = make(config, attn_implementation="eager").float().eval()
+    model = make(config, attn_implementation=attention).float().eval()
     text = text_of(config)
     keys = ("hidden_act", "hidden_activation", "activation_function", "activation", "dense_act_fn")
     gelu = text.model_type in ("bloom", "mpt") or "gelu" in str([getattr(text, key, "") for key in keys])

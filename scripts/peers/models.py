@@ -194,8 +194,7 @@ def compare(case: Case, documents: list, threads: int, table: Table) -> None:
     config = transformers.AutoConfig.for_model(case.kind, **{**SMALL, **case.config})
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        model = made(config, getattr(transformers, case.auto))
-        model.set_attn_implementation(case.attention)
+        model = made(config, getattr(transformers, case.auto), attention=case.attention)
         model.save_pretrained(folder / "model")
         words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
         tokenizer = {"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []}
