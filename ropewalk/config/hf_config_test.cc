@@ -322,6 +322,33 @@ TEST(HfConfig, WhatDoesNotRunIsRefusedByName) {
   EXPECT_THAT(refusal(Json::array()), HasSubstr("must hold a JSON object"));
 }
 
+TEST(HfConfig, SizesUnderTheNamesOfTheModelType) {
+  const auto run = [](const char* text) {
+    return read_hf_config(Json::parse(text), "config.json").shape;
+  };
+  const ModelShape gpt2 = run(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 32, "n_head": 4,
+      "n_inner": null, "vocab_size": 99, "layer_norm_epsilon": 1e-5, "num_key_value_heads": 2})");
+  EXPECT_EQ(gpt2.ffn, 128);
+  EXPECT_EQ(gpt2.n_kv_heads, 4);
+  EXPECT_EQ(gpt2.head_dim, 8);
+  EXPECT_EQ(gpt2.norm_epsilon, 1e-5);
+  Json falcon = Json::parse(R"({"model_type": "falcon", "num_hidden_layers": 2, "hidden_size": 32,
+      "num_attention_heads": 4, "num_kv_heads": 2, "vocab_size": 99, "layer_norm_epsilon": 1e-5})");
+  EXPECT_EQ(read_hf_config(falcon, "config.json").shape.n_kv_heads, 1);
+  falcon["multi_query"] = false;
+  EXPECT_EQ(read_hf_config(falcon, "config.json").shape.n_kv_heads, 4);
+  falcon["new_decoder_architecture"] = true;
+  EXPECT_EQ(read_hf_config(falcon, "config.json").shape.n_kv_heads, 2);
+  falcon.erase("layer_norm_epsilon");
+  EXPECT_THAT(refusal_to_run(falcon), HasSubstr("layer_norm_epsilon: must be present"));
+}
+
+TEST(HfConfig, AWrappedTextModelIsNotRun) {
+  Json config = {{"model_type", "gemma3"}};
+  config["text_config"] = small_config();
+  EXPECT_THAT(refusal_to_run(config), HasSubstr("must be a text model's own to be run"));
+}
+
 TEST(HfConfig, WrongTypesAreRefused) {
   EXPECT_THAT(refusal(with("num_attention_heads", "4.0")), HasSubstr("must be an integer"));
   EXPECT_THAT(refusal(with("num_hidden_layers", "9007199254740992")),

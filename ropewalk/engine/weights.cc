@@ -228,7 +228,8 @@ int64_t Weights::count_of(const std::string& name) const {
   int64_t count = 0;
   for (int64_t k = 0; k < std::max<int64_t>(storage_of(name).tensors, 1); ++k) {
     const TensorInfo* const info = source_.find_tensor(numbered(name, k));
-    if (info != nullptr) count += static_cast<int64_t>(element_count(*info));
+    if (info == nullptr) break;  // what is missing is named where it is read
+    count += static_cast<int64_t>(element_count(*info));
   }
   return count;
 }

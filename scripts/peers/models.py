@@ -11,6 +11,7 @@ original context of the model's scaling.
 
 import dataclasses
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import numpy as np
 import transformers
 
 from comparison import arguments, llama_losses, llama_states, our_losses, our_states, shown
-from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, latent, lists, u32)
+from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, f32, latent, lists, u32)
 from family_models import VOCABULARY, converted, final_states, losses, made
 
 TO_TRANSFORMERS, TO_LLAMA_CPP = 1e-4, 1e-3
@@ -125,7 +126,9 @@ def cases() -> list:
              dict(**{**deepseek, "num_hidden_layers": 27}, q_lora_rank=None, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 0.7})),
         Case("deepseek2 of V2", "deepseek_v2", dict(**deepseek, q_lora_rank=32)),
         Case("minicpm3, longrope", "minicpm3", latent(rope_parameters=lists(8, ORIGINAL)),
-             edits={"rope.scaling.original_context_length": u32(ORIGINAL)}),
+             # the converter writes neither; the amplitude is that of a length of 8 times the original
+             edits={"rope.scaling.original_context_length": u32(ORIGINAL),
+                    "rope.scaling.attn_factor": f32(math.sqrt(1 + math.log(8) / math.log(ORIGINAL)))}),
         Case("llama4", "llama4_text", dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1,
                                            intermediate_size_mlp=96, interleave_moe_layer_step=2,
                                            max_position_embeddings=16384)),

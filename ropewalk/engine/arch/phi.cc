@@ -11,7 +11,7 @@ Blueprint describe_phi2(const ModelConfig& config, const ModelKeys& keys) {
   blueprint.gated = false;
   blueprint.parallel = true;
   blueprint.activation = Activation::kGeluTanh;
-  blueprint.qk_norm = Presence::kIfThere;
+  if (!keys.is_gguf()) blueprint.qk_norm = Presence::kIfThere;
   take_hf(blueprint, keys,
           {{"output_norm", "model.final_layernorm"},
            {"attn_q_norm", "self_attn.q_layernorm"},
