@@ -13,6 +13,7 @@
 //   published_cap         tokens, window: the same work, by two whole products and a choice, float32
 //   decode                scheme, tokens, cache (unrotated, rotated): 8 heads of 128, bfloat16; bytes of
 //                         keys and values
+//   read_cache            tokens: what decode reads, as memory
 // and of each: threads.
 #include <omp.h>
 
@@ -159,22 +160,57 @@ Work published_work(const Keys& keys) {
   return {[=] { published->cap(); }, inputs.flops()};
 }
 
+// One cache for all that is measured on it: how much of it lies in the caches then depends on no order.
+struct DecodeCase {
+  AttentionCase inputs;
+  KvTiles<Bf16> kv;
+
+  explicit DecodeCase(int64_t tokens) : inputs(tokens, kHeads), kv(inputs.tiles<Bf16>()) {}
+};
+
+std::shared_ptr<DecodeCase> decode_case(int64_t tokens) {
+  static std::map<int64_t, std::weak_ptr<DecodeCase>> cases;
+  std::shared_ptr<DecodeCase> found = cases[tokens].lock();
+  if (found == nullptr) cases[tokens] = found = std::make_shared<DecodeCase>(tokens);
+  return found;
+}
+
+double cache_bytes(int64_t tokens) {
+  return 2.0 * sizeof(Bf16) * static_cast<double>(tokens * kHeads * kHeadDim);
+}
+
+// Its keys, then its values, as a reading of memory.
+Work read_cache_work(const Keys& keys, int threads) {
+  const int64_t tokens = number_of(keys, "tokens");
+  auto of = decode_case(tokens);
+  const size_t size = static_cast<size_t>(cache_bytes(tokens)) / 2 / sizeof(uint64_t);
+  auto total = std::make_shared<uint64_t>();
+  const auto read = [=](const Bf16* from) {
+    *total += read_once(reinterpret_cast<const uint64_t*>(from), size, threads);
+  };
+  return {[=] {
+            read(of->kv.keys(0, 0));
+            read(of->kv.values(0, 0));
+          },
+          cache_bytes(tokens)};
+}
+
 Work decode_work(const Keys& keys) {
-  auto inputs = std::make_shared<AttentionCase>(number_of(keys, "tokens"), kHeads);
-  const int64_t tokens = inputs->n_tokens;
+  const int64_t tokens = number_of(keys, "tokens");
+  auto of = decode_case(tokens);
   Rotary rotary = rotary_of(text_of(keys, "scheme"));
   // Keys that were rotated when they were stored stand still now.
   if (text_of(keys, "cache") == "rotated")
     rotary.distance = DistanceMap({{.key = fixed_position(0.0)}});
-  auto kv = std::make_shared<KvTiles<Bf16>>(inputs->tiles<Bf16>());
   auto rotations = std::make_shared<DecodeRotations>(rotary, tokens, AngleMode::kExact);
   rotations->stand_at(tokens - 1);
   auto workspace = std::make_shared<DecodeWorkspace>();
   return {[=] {
-            decode<Bf16>(*rotations, *kv, kHeads, inputs->queries.data(), inputs->row_scale[0],
-                         inputs->out.data(), *workspace);
+            AttentionCase& inputs = of->inputs;
+            decode<Bf16>(*rotations, of->kv, kHeads, inputs.queries.data(), inputs.row_scale[0],
+                         inputs.out.data(), *workspace);
           },
-          2.0 * sizeof(Bf16) * static_cast<double>(tokens * kHeads * kHeadDim)};
+          cache_bytes(tokens)};
 }
 
 Work prepare(const std::string& name, const Keys& keys, int threads) {
@@ -193,6 +229,7 @@ Work prepare(const std::string& name, const Keys& keys, int threads) {
     return type() == "bf16" ? prefill_work<Bf16>(keys) : prefill_work<float>(keys);
   if (name == "published_cap") return published_work(keys);
   if (name == "decode") return decode_work(keys);
+  if (name == "read_cache") return read_cache_work(keys, threads);
   throw Error("name", "must be one that the head of bench/measure.cc lists", name);
 }
 

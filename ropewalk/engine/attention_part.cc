@@ -8,8 +8,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kBlock = Dense::kBlockRows;
-
 size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 // Rows [from, from + count) of every head of a matrix of `heads` heads that are `width` rows each.
@@ -17,6 +15,7 @@ WeightRows of_every_head(const WeightRows& rows, int64_t heads, int64_t width, i
                          int64_t count) {
   WeightRows part = rows;
   part.outputs = heads * count;
+  part.stored.reset();
   part.read = [rows, width, from, count](int64_t first, int64_t n, std::span<float> out) {
     for (int64_t r = 0; r < n; ++r) {
       const int64_t head = (first + r) / count, within = (first + r) % count;
@@ -31,6 +30,7 @@ WeightRows of_every_head(const WeightRows& rows, int64_t heads, int64_t width, i
 WeightRows of_turned_heads(const WeightRows& rows, int64_t heads, int64_t inputs, int64_t count) {
   WeightRows part = rows;
   part.outputs = heads * count;
+  part.stored.reset();
   part.inputs = inputs;
   part.read = [rows, inputs, count](int64_t first, int64_t n, std::span<float> out) {
     std::vector<float> block(size(inputs * count));
@@ -48,13 +48,13 @@ WeightRows of_turned_heads(const WeightRows& rows, int64_t heads, int64_t inputs
 
 }  // namespace
 
-AttentionScratch::AttentionScratch(const Blueprint& blueprint) {
+AttentionScratch::AttentionScratch(const Blueprint& blueprint, int64_t rows) {
   if (!blueprint.latent) return;
   const LatentKnobs& latent = *blueprint.latent;
   const ModelShape& shape = blueprint.shape;
-  narrow = AlignedBuffer<float>(size(kBlock * std::max(latent.query_rank, latent.key_value_rank)));
-  wide = AlignedBuffer<float>(size(kBlock * shape.n_heads * shape.head_dim));
-  keys = AlignedBuffer<float>(size(kBlock * (latent.key_value_rank + latent.rotary_dim)));
+  narrow = AlignedBuffer<float>(size(rows * std::max(latent.query_rank, latent.key_value_rank)));
+  wide = AlignedBuffer<float>(size(rows * shape.n_heads * shape.head_dim));
+  keys = AlignedBuffer<float>(size(rows * (latent.key_value_rank + latent.rotary_dim)));
 }
 
 AttentionPart::AttentionPart(const LayerReader& reader, bool rotates)

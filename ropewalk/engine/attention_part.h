@@ -11,13 +11,13 @@
 
 namespace ropewalk {
 
-// Buffers of a block of rows; each (kBlockRows, width). Of latent attention alone.
+// Buffers of a block of rows; each (rows, width). Of latent attention alone.
 struct AttentionScratch {
   AlignedBuffer<float> narrow;  // the widest latent vector
   AlignedBuffer<float> wide;    // what comes of it
   AlignedBuffer<float> keys;    // latent vector and the keys' shared rotary part
 
-  explicit AttentionScratch(const Blueprint& blueprint);
+  AttentionScratch(const Blueprint& blueprint, int64_t rows);
 };
 
 // Queries (rows, n_heads, head_dim), keys and values (rows, n_kv_heads, head_dim), unrotated. The

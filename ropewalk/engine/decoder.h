@@ -43,7 +43,8 @@ class Decoder {
   virtual std::unique_ptr<KvCache> make_cache(int64_t capacity) const = 0;
 
   // Computes the rows, adds them to the cache, and returns their states after the last norm:
-  // (n_rows padded to whole Dense blocks, hidden). The same bits whatever the thread count.
+  // (n_rows padded to whole Dense blocks, or to 16 where there are no more, hidden). The same bits
+  // whatever the thread count.
   //   cache  made by this decoder, with room for the rows
   virtual AlignedBuffer<float> forward(const Pass& pass, KvCache& cache) const = 0;
 

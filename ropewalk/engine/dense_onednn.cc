@@ -10,6 +10,8 @@
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -25,6 +27,7 @@ namespace {
 using dnnl::memory;
 
 constexpr int64_t kBlockOutputs = 768;  // columns of one packed block
+constexpr int64_t kStoredOutputs = 96;  // rows of stored weights that one thread takes at a time
 constexpr int64_t kFewestRows =
     16;  // row counts are rounded up to a power of two from here: few primitives
 
@@ -115,6 +118,7 @@ struct Dense::Packed {
   int64_t outputs = 0;
   Precision precision = Precision::kF32;
   std::vector<Block> blocks;
+  std::optional<StoredRows> stored;  // the same weights in the file
 
   void pack(const WeightRows& rows, Block& block) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
@@ -122,9 +126,9 @@ struct Dense::Packed {
     rows.read(block.first, block.columns, plain);
     const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
     block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
-    const memory::desc stored({inputs, block.columns}, memory::data_type::f32,
-                              memory::dims{1, inputs});
-    memory from(stored, cpu(), plain.data());
+    const memory::desc as_read({inputs, block.columns}, memory::data_type::f32,
+                               memory::dims{1, inputs});
+    memory from(as_read, cpu(), plain.data());
     memory to(shape.w, cpu(), block.weights.data());
     const OneThread guard;
     dnnl::reorder(from, to).execute(thread_stream(), from, to);
@@ -146,6 +150,19 @@ struct Dense::Packed {
                                    {DNNL_ARG_DST, target},
                                    {DNNL_ARG_SCRATCHPAD, workspace}});
     thread_stream().wait();
+  }
+
+  // One row, from the weights as the file has them.
+  void multiply_one(const float* x, float* y) const {
+    std::vector<float> sums(static_cast<size_t>(inputs % 32 == 0 ? inputs / 32 : 0));
+    const std::span<const float> values(x, static_cast<size_t>(inputs));
+    sum_by_blocks(values, sums);
+    const auto run = [&](int64_t index, const char&) {
+      const int64_t first = index * kStoredOutputs;
+      multiply_stored(stored->from(first), std::min(kStoredOutputs, outputs - first),
+                      {values, sums}, y + first);
+    };
+    parallel_for((outputs + kStoredOutputs - 1) / kStoredOutputs, [] { return char(); }, run);
   }
 
   // The activations as the product takes them.
@@ -170,6 +187,7 @@ Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_un
   packed_->inputs = rows.inputs;
   packed_->outputs = rows.outputs;
   packed_->precision = precision;
+  packed_->stored = rows.stored;
   for (int64_t first = 0; first < rows.outputs; first += kBlockOutputs) {
     packed_->blocks.push_back(
         {.first = first, .columns = std::min(kBlockOutputs, rows.outputs - first), .weights = {}});
@@ -205,6 +223,11 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
   };
   parallel_for(
       static_cast<int64_t>(packed_->blocks.size()), [] { return DenseScratch(); }, multiply);
+}
+
+void Dense::apply_one(const float* x, float* y) const {
+  if (!packed_->stored) return apply_wide(x, 1, y);
+  packed_->multiply_one(x, y);
 }
 
 }  // namespace ropewalk

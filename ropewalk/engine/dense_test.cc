@@ -25,6 +25,13 @@ MemorySource matrix(const Shape& shape) {
                                            1, generator)}});
 }
 
+std::vector<float> random_weights(const MemorySource& source) {
+  const TensorInfo& info = *source.find_tensor("w");
+  std::vector<float> values(element_count(info));
+  source.read_f32(info, values);
+  return values;
+}
+
 // (kBlockRows, inputs)
 std::vector<float> activations(int64_t inputs) {
   std::mt19937 generator(4);
@@ -76,6 +83,25 @@ void check(Precision precision) {
         EXPECT_TRUE(std::equal(got.begin(), got.end(), wide.begin()))
             << rows << " rows, " << shape.outputs << " outputs, " << threads << " threads";
       }
+    }
+  }
+}
+
+TEST(Dense, OneRowIsTheProductOfTheWeightsAsTheyAre) {
+  for (const Shape& shape : kShapes) {
+    const MemorySource source = matrix(shape);
+    const Dense dense(Weights(source).matrix("w", shape.outputs, shape.inputs), Precision::kBf16);
+    const std::vector<float> x = activations(shape.inputs);
+    const std::vector<double> wanted =
+        product(x, 1, random_weights(source), shape, Precision::kF32);
+    std::vector<float> first;
+    for (const int threads : {1, 3}) {
+      const Threads scope(threads);
+      std::vector<float> y(static_cast<size_t>(shape.outputs));
+      dense.apply_one(x.data(), y.data());
+      EXPECT_LE(worst_difference(y, wanted), 1e-4) << shape.outputs << " outputs";
+      if (first.empty()) first = y;
+      EXPECT_EQ(y, first);
     }
   }
 }

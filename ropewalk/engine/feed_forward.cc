@@ -8,8 +8,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kBlock = Dense::kBlockRows;
-
 size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
@@ -33,12 +31,12 @@ std::vector<int64_t> largest_places(std::span<const float> values, int64_t count
 
 }  // namespace
 
-FeedForwardScratch::FeedForwardScratch(int64_t hidden, int64_t inner, int64_t experts)
-    : gate(size(kBlock * inner)),
-      up(size(kBlock * inner)),
-      routes(size(kBlock * experts)),
-      gathered(size(experts == 0 ? 0 : kBlock * hidden)),
-      answered(size(experts == 0 ? 0 : kBlock * hidden)) {}
+FeedForwardScratch::FeedForwardScratch(int64_t rows, int64_t hidden, int64_t inner, int64_t experts)
+    : gate(size(rows * inner)),
+      up(size(rows * inner)),
+      routes(size(rows * experts)),
+      gathered(size(experts == 0 ? 0 : rows * hidden)),
+      answered(size(experts == 0 ? 0 : rows * hidden)) {}
 
 int64_t FeedForward::inner_width(const Blueprint& blueprint) {
   int64_t width = blueprint.shape.ffn;
@@ -112,7 +110,7 @@ FeedForward::Experts FeedForward::read_experts(const LayerReader& reader) {
     experts.each.push_back({std::move(gates[e]), std::move(ups[e]), std::move(downs[e])});
   if (knobs.shared_ffn != 0) {
     experts.shared = read_part(reader, "_shexp", knobs.shared_ffn);
-    experts.shared_gate = reader.linear_if("ffn_gate_inp_shexp", 1, hidden);
+    if (knobs.shared_gate) experts.shared_gate = reader.linear("ffn_gate_inp_shexp", 1, hidden);
   }
   return experts;
 }

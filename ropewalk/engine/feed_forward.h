@@ -11,7 +11,7 @@
 
 namespace ropewalk {
 
-// Buffers of a block of rows; each (kBlockRows, width).
+// Buffers of a block of rows; each (rows, width).
 struct FeedForwardScratch {
   AlignedBuffer<float> gate;  // widest inner width
   AlignedBuffer<float> up;
@@ -19,8 +19,8 @@ struct FeedForwardScratch {
   AlignedBuffer<float> gathered;  // hidden: rows that go to one expert
   AlignedBuffer<float> answered;  // hidden: what comes back
 
-  // hidden, inner, experts  0 experts: none
-  FeedForwardScratch(int64_t hidden, int64_t inner, int64_t experts);
+  //   experts  0: none
+  FeedForwardScratch(int64_t rows, int64_t hidden, int64_t inner, int64_t experts);
 };
 
 class FeedForward {

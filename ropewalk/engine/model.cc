@@ -55,6 +55,39 @@ std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision
   return make_transformer(blueprint, file.config, *file.tensors, precision);
 }
 
+constexpr int64_t kPartRows = 32 * Dense::kBlockRows;
+
+// losses[r] = -ln p(targets[r]) by the state of row r. Logits exist for one block of rows a thread at
+// a time: all of them would be rows * vocabulary floats.
+//   states  (losses.size() padded to whole blocks, hidden)
+void score(const Decoder& decoder, const float* states, std::span<const int32_t> targets,
+           std::span<double> losses) {
+  const Dense& output = decoder.output();
+  const int64_t vocabulary = decoder.vocabulary();
+  const auto n = static_cast<int64_t>(losses.size());
+  struct BlockScratch {
+    DenseScratch dense;
+    AlignedBuffer<float> logits;
+  };
+  const auto make_scratch = [&] {
+    return BlockScratch{{},
+                        AlignedBuffer<float>(static_cast<size_t>(Dense::kBlockRows * vocabulary))};
+  };
+  const auto score_block = [&](int64_t block, BlockScratch& scratch) {
+    const int64_t first = block * Dense::kBlockRows;
+    const int64_t count = std::min(Dense::kBlockRows, n - first);
+    output.apply(states + first * output.inputs(), count, scratch.logits.data(), scratch.dense);
+    decoder.finish_logits(scratch.logits.data(), count);
+    for (int64_t r = 0; r < count; ++r) {
+      const std::span<const float> row(scratch.logits.data() + r * vocabulary,
+                                       static_cast<size_t>(vocabulary));
+      const auto at = static_cast<size_t>(first + r);
+      losses[at] = log_sum_exp(row) - static_cast<double>(row[static_cast<size_t>(targets[at])]);
+    }
+  };
+  parallel_for((n + Dense::kBlockRows - 1) / Dense::kBlockRows, make_scratch, score_block);
+}
+
 [[noreturn]] void refuse_result(const std::string& place, double value) {
   throw Error(
       place, "must be finite", std::to_string(value),
@@ -94,39 +127,26 @@ Model::Model(ModelFile file, Precision precision)
 std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions& positions,
                                   const Progress& progress) const {
   if (ids.size() < 2) throw Error("token ids", "must be at least two", std::to_string(ids.size()));
-  const int64_t vocabulary = decoder_->vocabulary();
-  check_ids(ids, vocabulary);
+  check_ids(ids, decoder_->vocabulary());
   const auto n = static_cast<int64_t>(ids.size());
   const std::unique_ptr<KvCache> cache = decoder_->make_cache(n);
-  const Pass pass{
-      .ids = ids, .first_row = 0, .length = n, .positions = &positions, .progress = progress};
-  const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
-
-  // Logits exist for one block of rows a thread at a time: all of them would be n * vocabulary
-  // floats.
   std::vector<double> losses(ids.size() - 1);
-  const Dense& output = decoder_->output();
-  struct BlockScratch {
-    DenseScratch dense;
-    AlignedBuffer<float> logits;
-  };
-  const auto make_scratch = [&] {
-    return BlockScratch{{},
-                        AlignedBuffer<float>(static_cast<size_t>(Dense::kBlockRows * vocabulary))};
-  };
-  const auto score_block = [&](int64_t block, BlockScratch& scratch) {
-    const int64_t first = block * Dense::kBlockRows;
-    const int64_t count = std::min(Dense::kBlockRows, n - 1 - first);
-    output.apply(states.data() + first * output.inputs(), count, scratch.logits.data(),
-                 scratch.dense);
-    decoder_->finish_logits(scratch.logits.data(), count);
-    for (int64_t r = 0; r < count; ++r) {
-      const std::span<const float> row(scratch.logits.data() + r * vocabulary,
-                                       static_cast<size_t>(vocabulary));
-      losses[first + r] = log_sum_exp(row) - row[ids[first + r + 1]];
-    }
-  };
-  parallel_for((n - 1 + Dense::kBlockRows - 1) / Dense::kBlockRows, make_scratch, score_block);
+  // Activations exist for one part of the sequence at a time. The bits do not depend on its size.
+  for (int64_t first = 0; first < n - 1; first += kPartRows) {
+    const int64_t rows = std::min(kPartRows, n - 1 - first);
+    const auto whole = [&](double share) {
+      progress((static_cast<double>(first) + share * static_cast<double>(rows)) /
+               static_cast<double>(n - 1));
+    };
+    const Pass pass{.ids = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(rows)),
+                    .first_row = first,
+                    .length = n,
+                    .positions = &positions,
+                    .progress = progress ? Progress(whole) : Progress()};
+    const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
+    score(*decoder_, states.data(), ids.subspan(static_cast<size_t>(first + 1)),
+          std::span(losses).subspan(static_cast<size_t>(first), static_cast<size_t>(rows)));
+  }
   for (size_t t = 0; t < losses.size(); ++t) {
     if (!std::isfinite(losses[t]))
       refuse_result("the loss of token " + std::to_string(t + 1), losses[t]);
@@ -161,7 +181,7 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   const int64_t last = after - first - 1;
   // The last row alone, at the head of a block of its own.
   std::copy_n(states.data() + last * output.inputs(), output.inputs(), states.data());
-  output.apply_wide(states.data(), 1, logits_.data());
+  output.apply_one(states.data(), logits_.data());
   model_.decoder().finish_logits(logits_.data(), 1);
   for (int64_t id = 0; id < output.outputs(); ++id) {
     if (!std::isfinite(logits_[id]))

@@ -11,7 +11,9 @@ size_t size(int64_t n) { return static_cast<size_t>(n); }
 }  // namespace
 
 void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
-  if (wide_) {
+  if (wide_ && rows_ == 1) {
+    dense.apply_one(x, y);
+  } else if (wide_) {
     dense.apply_wide(x, rows_, y);
   } else {
     dense.apply(x, rows_, y, scratch_);

@@ -88,6 +88,8 @@ Positions make_positions(const ModelConfig& config, const std::vector<LayerSchem
       if (!declared) {
         scheme.temperature = config.groups[config.group_of_layer[layer]].temperature;
       }
+      // Of a head that rotates in part, the engine keeps that part first.
+      scheme.layout.head_dim = std::max(scheme.layout.head_dim, config.shape.head_dim);
       refuse_impossible(scheme, angles);
       positions.schemes.push_back(std::move(scheme));
     }

@@ -10,6 +10,7 @@
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention.h"
+#include "ropewalk/kernels/decode.h"
 
 namespace ropewalk {
 namespace {
@@ -17,6 +18,12 @@ namespace {
 constexpr int64_t kBlock = Dense::kBlockRows;
 
 size_t size(int64_t n) { return static_cast<size_t>(n); }
+
+// Rows that buffers of `rows` rows have.
+int64_t padded(int64_t rows) {
+  const int64_t block = rows <= kFewRows ? kFewRows : kBlock;
+  return (rows + block - 1) / block * block;
+}
 
 struct Layer {
   Norm attention_norm;  // or none
@@ -26,29 +33,39 @@ struct Layer {
   FeedForward feed_forward;
 };
 
-template <typename Element>
-struct Cache : KvCache {
-  std::vector<KvTiles<Element>> layers;
-
-  int64_t capacity() const override { return layers.empty() ? 0 : layers.front().capacity(); }
-};
-
 // Buffers of one thread for a block of rows.
 struct BlockScratch {
-  AlignedBuffer<float> norm;  // (kBlock, hidden)
-  AlignedBuffer<float> back;  // (kBlock, hidden)
-  AlignedBuffer<float> more;  // (kBlock, hidden), of parallel layers
+  AlignedBuffer<float> norm;  // (rows, hidden)
+  AlignedBuffer<float> back;  // (rows, hidden)
+  AlignedBuffer<float> more;  // (rows, hidden), of parallel layers
   AttentionScratch attention;
   FeedForwardScratch feed_forward;
   DenseScratch dense;
 
-  explicit BlockScratch(const Blueprint& blueprint)
-      : norm(size(kBlock * blueprint.shape.hidden)),
-        back(size(kBlock * blueprint.shape.hidden)),
-        more(size(blueprint.parallel ? kBlock * blueprint.shape.hidden : 0)),
-        attention(blueprint),
-        feed_forward(blueprint.shape.hidden, FeedForward::inner_width(blueprint),
+  //   rows  kFewRows or kBlock
+  BlockScratch(const Blueprint& blueprint, int64_t rows)
+      : norm(size(rows * blueprint.shape.hidden)),
+        back(size(rows * blueprint.shape.hidden)),
+        more(size(blueprint.parallel ? rows * blueprint.shape.hidden : 0)),
+        attention(blueprint, rows),
+        feed_forward(rows, blueprint.shape.hidden, FeedForward::inner_width(blueprint),
                      FeedForward::n_experts(blueprint)) {}
+};
+
+// What generation token by token keeps of positions.
+struct DecodeState {
+  const Positions* positions = nullptr;
+  std::vector<std::unique_ptr<DecodeRotations>> schemes;
+  DecodeWorkspace workspace;
+};
+
+template <typename Element>
+struct Cache : KvCache {
+  std::vector<KvTiles<Element>> layers;
+  DecodeState decoding;
+  std::unique_ptr<BlockScratch> few;  // for passes of few rows, made by the first
+
+  int64_t capacity() const override { return layers.empty() ? 0 : layers.front().capacity(); }
 };
 
 // What one pass carries from layer to layer; rows padded to whole blocks.
@@ -60,6 +77,7 @@ struct State {
   AlignedBuffer<float> attended;     // (rows, n_heads, head_dim)
   AlignedBuffer<float> log_sum_exp;  // (rows, n_heads), where some layer has sinks
   std::vector<float> bias;           // (n_heads, length) by distance, or empty
+  BlockScratch* few = nullptr;       // the cache's, where there are few rows
 };
 
 class Transformer : public Decoder {
@@ -179,12 +197,22 @@ class Transformer : public Decoder {
   AlignedBuffer<float> forward_with(const Pass& pass, Cache<Element>& cache) const {
     const auto rows = static_cast<int64_t>(pass.ids.size());
     State state = embed(pass);
+    if (rows <= kFewRows) {
+      if (cache.few == nullptr) cache.few = std::make_unique<BlockScratch>(blueprint_, kFewRows);
+      state.few = cache.few.get();
+    }
+    const bool decodes = rows == 1 && pass.first_row + 1 == pass.length;
+    if (decodes) stand_at(pass, cache);
     RotationTables tables(*pass.positions, pass.length, pass.first_row, rows, blueprint_.chunk);
     for (int64_t n = 0; n < shape_.n_layers; ++n) {
       const Layer& layer = layers_[size(n)];
       project(layer, rows, state);
       cache.layers[size(n)].store(pass.first_row, rows, state.k.data(), state.v.data());
-      attend_rows(pass, n, tables, cache.layers[size(n)], state);
+      if (decodes) {
+        decode_row(pass, n, tables, cache, state);
+      } else {
+        attend_rows(pass, n, tables, cache.layers[size(n)], state);
+      }
       finish(layer, rows, state);
       if (pass.progress)
         pass.progress(static_cast<double>(n + 1) / static_cast<double>(shape_.n_layers));
@@ -195,17 +223,17 @@ class Transformer : public Decoder {
 
   State embed(const Pass& pass) const {
     const auto rows = static_cast<int64_t>(pass.ids.size());
-    const int64_t padded = whole_blocks(rows), hidden = shape_.hidden;
+    const int64_t n = padded(rows), hidden = shape_.hidden;
     const int64_t heads = shape_.n_heads * shape_.head_dim;
     const int64_t kv_heads = shape_.n_kv_heads * shape_.head_dim;
     const bool sinks = std::ranges::any_of(
         layers_, [](const Layer& layer) { return !layer.attention.sinks().empty(); });
-    State state{.residual = AlignedBuffer<float>(size(padded * hidden)),
-                .q = AlignedBuffer<float>(size(padded * heads)),
-                .k = AlignedBuffer<float>(size(padded * kv_heads)),
-                .v = AlignedBuffer<float>(size(padded * kv_heads)),
-                .attended = AlignedBuffer<float>(size(padded * heads)),
-                .log_sum_exp = AlignedBuffer<float>(size(sinks ? padded * shape_.n_heads : 0)),
+    State state{.residual = AlignedBuffer<float>(size(n * hidden)),
+                .q = AlignedBuffer<float>(size(n * heads)),
+                .k = AlignedBuffer<float>(size(n * kv_heads)),
+                .v = AlignedBuffer<float>(size(n * kv_heads)),
+                .attended = AlignedBuffer<float>(size(n * heads)),
+                .log_sum_exp = AlignedBuffer<float>(size(sinks ? n * shape_.n_heads : 0)),
                 .bias = distance_bias(pass.length)};
     for (int64_t r = 0; r < rows; ++r) {
       const std::span<float> row(state.residual.data() + r * hidden, size(hidden));
@@ -231,7 +259,7 @@ class Transformer : public Decoder {
 
   // q, k and v of all rows.
   void project(const Layer& layer, int64_t rows, State& state) const {
-    in_blocks(rows, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
+    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
       const float* in = state.residual.data() + first * shape_.hidden;
       if (layer.attention_norm) {
         layer.attention_norm.apply(in, block.rows(), scratch.norm.data());
@@ -246,7 +274,7 @@ class Transformer : public Decoder {
 
   // Output projection, residual, and the feed-forward half.
   void finish(const Layer& layer, int64_t rows, State& state) const {
-    in_blocks(rows, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
+    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
       float* const residual = state.residual.data() + first * shape_.hidden;
       float* const attended = state.attended.data() + first * shape_.n_heads * shape_.head_dim;
       float* const back = scratch.back.data();
@@ -276,9 +304,10 @@ class Transformer : public Decoder {
 
   // Runs body(first, block, scratch) over all rows.
   template <typename Body>
-  void in_blocks(int64_t rows, const Body& body) const {
+  void in_blocks(int64_t rows, State& state, const Body& body) const {
+    if (rows <= kFewRows) return body(0, RowBlock(rows, true, state.few->dense), *state.few);
     in_row_blocks(
-        rows, [&] { return BlockScratch(blueprint_); }, body);
+        rows, [&] { return BlockScratch(blueprint_, kBlock); }, body);
   }
 
   // (n_rows), what the logits of each row are multiplied by.
@@ -301,6 +330,47 @@ class Transformer : public Decoder {
     return bias;
   }
 
+  // Makes each scheme ready for the one row of the pass.
+  template <typename Element>
+  void stand_at(const Pass& pass, Cache<Element>& cache) const {
+    DecodeState& decoding = cache.decoding;
+    if (decoding.positions != pass.positions) {
+      decoding.positions = pass.positions;
+      decoding.schemes.clear();
+      for (const Rotary& rotary : pass.positions->schemes) {
+        decoding.schemes.push_back(
+            std::make_unique<DecodeRotations>(rotary, cache.capacity(), pass.positions->angles));
+      }
+    }
+    for (const auto& scheme : decoding.schemes) scheme->stand_at(pass.first_row);
+  }
+
+  template <typename Element>
+  void decode_row(const Pass& pass, int64_t n, const RotationTables& tables, Cache<Element>& cache,
+                  State& state) const {
+    const size_t scheme = pass.positions->layers[size(n)];
+    const std::vector<float> scale = row_scale(scheme, tables);
+    const std::vector<float>& sinks = layers_[size(n)].attention.sinks();
+    const DecodeStep<Element> step{
+        .rotations = cache.decoding.schemes[scheme].get(),
+        .kv = &cache.layers[size(n)],
+        .queries = state.q.data(),
+        .row_scale = scale,
+        .out = state.attended.data(),
+        .first_key = first_key(n, pass.first_row),
+        .log_sum_exp = sinks.empty() ? std::span<float>()
+                                     : std::span(state.log_sum_exp.data(), size(shape_.n_heads))};
+    decode(step, shape_.n_heads, {.softcap = blueprint_.score_softcap, .distance_bias = state.bias},
+           cache.decoding.workspace);
+    if (!sinks.empty()) drain(sinks, 1, state);
+  }
+
+  // Keys before it are in other chunks than a row.
+  int64_t first_key(int64_t n, int64_t row) const {
+    const bool chunked = blueprint_.chunk != 0 && rotates_[size(n)];
+    return chunked ? row / blueprint_.chunk * blueprint_.chunk : 0;
+  }
+
   template <typename Element>
   void attend_rows(const Pass& pass, int64_t n, RotationTables& tables, const KvTiles<Element>& kv,
                    State& state) const {
@@ -321,9 +391,7 @@ class Transformer : public Decoder {
           .queries = state.q.data() + heads * shape_.head_dim,
           .row_scale = std::span(scale).subspan(size(first), size(rotations.n_rows())),
           .out = state.attended.data() + heads * shape_.head_dim,
-          .first_key = blueprint_.chunk != 0 && rotates_[size(n)]
-                           ? starts[s] / blueprint_.chunk * blueprint_.chunk
-                           : 0,
+          .first_key = first_key(n, starts[s]),
           .log_sum_exp = sinks.empty() ? std::span<float>()
                                        : std::span(state.log_sum_exp.data() + heads,
                                                    size(rotations.n_rows() * shape_.n_heads))};

@@ -76,6 +76,7 @@ class StoredMatrices {
 WeightRows WeightRows::slice(int64_t first, int64_t count) const {
   WeightRows part = *this;
   part.outputs = count;
+  if (stored) part.stored = stored->from(first);
   part.read = [whole = read, first](int64_t from, int64_t n, std::span<float> out) {
     whole(first + from, n, out);
   };
@@ -193,7 +194,10 @@ WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inp
   const auto read = [&source = source_, &info](int64_t first, int64_t count, std::span<float> out) {
     source.read_rows(info, static_cast<uint64_t>(first), static_cast<uint64_t>(count), out);
   };
-  return {.name = name, .outputs = outputs, .inputs = inputs, .read = read};
+  WeightRows rows{.name = name, .outputs = outputs, .inputs = inputs, .read = read, .stored = {}};
+  if (is_decodable(info.type))
+    rows.stored = {.type = info.type, .data = source_.tensor_bytes(info).data(), .inputs = inputs};
+  return rows;
 }
 
 std::vector<float> Weights::vector(const std::string& name, int64_t size) {

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "ropewalk/engine/stored_product.h"
 #include "ropewalk/formats/tensor_source.h"
 
 namespace ropewalk {
@@ -22,6 +24,8 @@ struct WeightRows {
   int64_t inputs = 0;
   // Rows [first, first + count) in float32: (count, inputs).
   std::function<void(int64_t first, int64_t count, std::span<float> out)> read;
+  // The same rows in the file, where they lie there one behind the other in a type that is decoded.
+  std::optional<StoredRows> stored;
 
   // Rows [first, first + count) alone.
   WeightRows slice(int64_t first, int64_t count) const;

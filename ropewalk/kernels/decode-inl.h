@@ -11,6 +11,7 @@
 #include <limits>
 #include <numbers>
 
+#include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/decode_block.h"
@@ -29,6 +30,19 @@ using DecodeVec = hn::Vec<DecodeTag>;
 // AVX-512's registers, with two, half of AVX2's.
 constexpr int kQueries = 4;
 constexpr int kKeyVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
+
+// A cache in memory is read as fast as its lines are asked for: what lies so far behind is needed
+// next.
+constexpr int64_t kBytesAhead = 2048, kLineBytes = 64;
+
+// Asks for vector v's line, where it begins one, of `from` on.
+template <typename Element>
+HWY_INLINE void ask_ahead(const Element* from, int v, int64_t lanes) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(Element));
+  if (v * lanes * kSize % kLineBytes == 0) {
+    hwy::Prefetch(reinterpret_cast<const char*>(from + v * lanes) + kBytesAhead);
+  }
+}
 
 template <typename Element>
 class BlockDecode {
@@ -228,6 +242,8 @@ class BlockDecode {
       for (int v = 0; v < V; ++v) {
         DecodeVec x = load_elements(tag, x_row + v * lanes);
         DecodeVec y = load_elements(tag, y_row + v * lanes);
+        ask_ahead(x_row, v, lanes);
+        ask_ahead(y_row, v, lanes);
         if (heard.key_cos != nullptr) {
           const DecodeVec cos = hn::LoadU(tag, heard.key_cos + entry + v * lanes);
           const DecodeVec sin = hn::LoadU(tag, heard.key_sin + entry + v * lanes);
@@ -359,6 +375,7 @@ class BlockDecode {
       for (int64_t t = 0; t < kTile; ++t) {
         for (int v = 0; v < V; ++v) {
           const DecodeVec value = load_elements(tag, values + t * width + v * lanes);
+          ask_ahead(values + t * width, v, lanes);
           for (int q = 0; q < Q; ++q)
             sum[q][v] = hn::MulAdd(hn::Set(tag, weights[q * kDecodeBlock + t]), value, sum[q][v]);
         }

@@ -315,8 +315,9 @@ def vocabulary(self) -> None:
         writer.add_token_type_count(self.hparams["type_vocab_size"])
 
 
-def converted(folder: pathlib.Path, out: pathlib.Path, added: dict, edits: dict) -> None:
-    """llama.cpp's converter on a folder, in float32, but for the vocabulary.
+def converted(folder: pathlib.Path, out: pathlib.Path, added: dict, edits: dict,
+              stored=gguf.LlamaFileType.ALL_F32) -> None:
+    """llama.cpp's converter on a folder, in float32 unless told otherwise, but for the vocabulary.
 
     added: to the configuration, what published files have and transformers does not write
     edits: keys without the architecture, to (type, value), or to None where they are to go
@@ -326,7 +327,7 @@ def converted(folder: pathlib.Path, out: pathlib.Path, added: dict, edits: dict)
     hparams = {**conversion.ModelBase.load_hparams(folder, False), **added}
     kind = conversion.get_model_class(conversion.get_model_architecture(hparams, conversion.ModelType.TEXT))
     with torch.inference_mode():
-        model = kind(folder, gguf.LlamaFileType.ALL_F32, out, eager=True, hparams=hparams)
+        model = kind(folder, stored, out, eager=True, hparams=hparams)
         model = getattr(model, "impl", model)
         model.set_vocab = types.MethodType(vocabulary, model)
         theirs = model.set_gguf_parameters

@@ -21,6 +21,7 @@ Blueprint describe_qwen_experts(const ModelConfig& config, const ModelKeys& keys
   const bool second = config.architecture.starts_with("qwen2");
   // Qwen3's are made to sum to 1, Qwen2's are not, unless a key says it.
   if (keys.is_gguf()) blueprint.experts->normalised = !second;
+  blueprint.experts->shared_gate = second;
   if (second) {
     blueprint.experts->shared_ffn =
         keys.whole("expert_shared_feed_forward_length", "shared_expert_intermediate_size")

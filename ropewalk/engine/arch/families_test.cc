@@ -1,0 +1,110 @@
+// Every family's forward pass against its maker's own class: tools/make_family_fixtures.py.
+#include "ropewalk/engine/arch/families.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ropewalk/engine/test_support.h"
+
+namespace ropewalk {
+namespace {
+
+using testing::HasSubstr;
+
+struct Case {
+  std::string file;
+  std::vector<int32_t> ids;
+  std::vector<double> losses;
+};
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.file; }
+
+std::vector<Case> all_cases() {
+  const auto json = nlohmann::json::parse(read_file(fixture("families/losses.json")));
+  std::vector<Case> cases;
+  for (const auto& [file, losses] : json["losses"].items())
+    cases.push_back({file, json["ids"], losses});
+  return cases;
+}
+
+class Families : public testing::TestWithParam<Case> {};
+
+TEST_P(Families, LossesAreTheMakers) {
+  const Case& one = GetParam();
+  const Model model = Model::load(fixture("families/" + one.file), Precision::kF32);
+  const Positions positions = make_positions(model.config(), {}, AngleMode::kFloat32);
+  EXPECT_LE(worst_difference(model.losses(one.ids, positions), one.losses), 1e-4);
+}
+
+// One by one and at once: what generation computes is what losses are computed from.
+TEST_P(Families, OneByOneIsAtOnce) {
+  const Case& one = GetParam();
+  const Model model = Model::load(fixture("families/" + one.file), Precision::kF32);
+  const Positions positions = make_positions(model.config(), {});
+  constexpr size_t kTokens = 80;
+  const std::span<const int32_t> ids = std::span(one.ids).first(kTokens);
+  Sequence grown(model, positions, kTokens);
+  std::vector<float> last = copy(grown.append(ids.first(kTokens - 9)));
+  for (size_t t = kTokens - 9; t < kTokens; ++t) last = copy(grown.append(ids.subspan(t, 1)));
+  Sequence whole(model, positions, kTokens);
+  EXPECT_LE(worst_difference(last, copy(whole.append(ids))), 2e-5);
+}
+
+// A weight that is left out must not go by without a word.
+TEST_P(Families, EveryMissingMatrixIsNamed) {
+  const ModelFile file = open_model(fixture("families/" + GetParam().file));
+  std::map<std::string, MemorySource::Tensor> tensors;
+  for (const TensorInfo& info : file.tensors->tensors()) {
+    std::vector<float> values(element_count(info));
+    file.tensors->read_f32(info, values);
+    tensors[info.name] = {info.shape, std::move(values)};
+  }
+  const Blueprint blueprint = describe_model(file.config, file.keys, "a file");
+  const auto message = [&](const std::map<std::string, MemorySource::Tensor>& left) {
+    const MemorySource source(left);
+    return message_of([&] { make_transformer(blueprint, file.config, source, Precision::kF32); });
+  };
+  const MemorySource all(tensors);
+  EXPECT_NO_THROW(make_transformer(blueprint, file.config, all, Precision::kF32));
+  for (const auto& [name, tensor] : tensors) {
+    const bool used_if_there = name.starts_with("output.") || name.starts_with("rope_f") ||
+                               name.ends_with(".bias") || name.starts_with("token_embd_norm") ||
+                               tensor.shape.size() < 2;
+    if (used_if_there) continue;
+    std::map<std::string, MemorySource::Tensor> left = tensors;
+    left.erase(name);
+    SCOPED_TRACE(name);
+    EXPECT_THAT(message(left), testing::Not(testing::IsEmpty()));
+  }
+  std::map<std::string, MemorySource::Tensor> more = tensors;
+  more["blk.0.of_nobody.weight"] = tensors.at("token_embd.weight");
+  EXPECT_THAT(message(more), HasSubstr("blk.0.of_nobody.weight"));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEach, Families, testing::ValuesIn(all_cases()), [](const auto& one) {
+  std::string name;
+  for (const char c : one.param.file.substr(0, one.param.file.find(".gguf")))
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
+
+TEST(Experts, CountsThatCannotBeAreNamed) {
+  EXPECT_FALSE(declared_experts(ModelKeys(true)).has_value());
+}
+
+TEST(Activations, AnUnknownNameIsRefused) {
+  const auto named = [](const std::string& name) {
+    return ModelKeys::of(nlohmann::ordered_json{{"hidden_act", name}}, "config.json");
+  };
+  EXPECT_EQ(declared_activation(named("gelu_new"), Activation::kSilu), Activation::kGeluTanh);
+  EXPECT_EQ(declared_activation(ModelKeys(false), Activation::kSilu), Activation::kSilu);
+  EXPECT_THAT(message_of([&] { declared_activation(named("mish"), Activation::kSilu); }),
+              HasSubstr("got mish"));
+}
+
+}  // namespace
+}  // namespace ropewalk
