@@ -39,8 +39,8 @@ struct ExpertKnobs {
   };
   int64_t count = 0;
   int64_t used = 0;
-  int64_t ffn = 0;         // width of one
-  int64_t shared_ffn = 0;  // width of the part that every token goes through; 0: none
+  int64_t ffn = 0;           // width of one
+  int64_t shared_ffn = 0;    // width of the part that every token goes through; 0: none
   bool shared_gate = false;  // a sigmoid of the token's own multiplies that part
   Gate gate = Gate::kSoftmax;
   bool normalised = false;   // the weights of the used ones are made to sum to 1

@@ -73,8 +73,8 @@ struct BothWaysLayers::Scratch {
   explicit Scratch(const Blueprint& blueprint)
       : norm(size(Dense::kBlockRows * blueprint.shape.hidden)),
         back(size(Dense::kBlockRows * blueprint.shape.hidden)),
-        attention(blueprint),
-        feed_forward(blueprint.shape.hidden, FeedForward::inner_width(blueprint),
+        attention(blueprint, Dense::kBlockRows),
+        feed_forward(Dense::kBlockRows, blueprint.shape.hidden, FeedForward::inner_width(blueprint),
                      FeedForward::n_experts(blueprint)) {}
 };
 
