@@ -10,6 +10,9 @@
 
 namespace ropewalk {
 
+// Up to here threads share a product's outputs instead of its rows.
+inline constexpr int64_t kFewRows = 16;
+
 // n rounded up to whole blocks.
 inline int64_t whole_blocks(int64_t rows) {
   return (rows + Dense::kBlockRows - 1) / Dense::kBlockRows * Dense::kBlockRows;
@@ -20,7 +23,6 @@ inline int64_t whole_blocks(int64_t rows) {
 //   make_scratch  makes what one thread keeps; it has a DenseScratch `dense`
 template <typename MakeScratch, typename Body>
 void in_row_blocks(int64_t rows, const MakeScratch& make_scratch, const Body& body) {
-  constexpr int64_t kFewRows = 16;
   if (rows <= kFewRows) {
     auto scratch = make_scratch();
     return body(0, RowBlock(rows, true, scratch.dense), scratch);
