@@ -48,9 +48,9 @@ class Dense {
   // regions. The same bits.
   void apply_wide(const float* x, int64_t rows, float* y) const;
 
-  // One row, the outputs shared between threads, as apply_wide() is called. Where the rows lie in the
-  // file they are read from there, and neither side is rounded: other bits than apply_wide()'s, the
-  // same whatever the thread count.
+  // One row, the outputs shared between threads, as apply_wide() is called, and the same bits in
+  // float32. In bf16, where the rows lie in the file they are read from there and neither side is
+  // rounded: other bits than apply_wide()'s, the same whatever the thread count.
   void apply_one(const float* x, float* y) const;
 
  private:

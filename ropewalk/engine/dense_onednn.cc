@@ -226,7 +226,7 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
 }
 
 void Dense::apply_one(const float* x, float* y) const {
-  if (!packed_->stored) return apply_wide(x, 1, y);
+  if (!packed_->stored || packed_->precision == Precision::kF32) return apply_wide(x, 1, y);
   packed_->multiply_one(x, y);
 }
 

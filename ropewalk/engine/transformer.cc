@@ -201,7 +201,9 @@ class Transformer : public Decoder {
       if (cache.few == nullptr) cache.few = std::make_unique<BlockScratch>(blueprint_, kFewRows);
       state.few = cache.few.get();
     }
-    const bool decodes = rows == 1 && pass.first_row + 1 == pass.length;
+    // In float32 a row has the bits that it has among others, which decode() does not keep.
+    const bool decodes =
+        precision_ == Precision::kBf16 && rows == 1 && pass.first_row + 1 == pass.length;
     if (decodes) stand_at(pass, cache);
     RotationTables tables(*pass.positions, pass.length, pass.first_row, rows, blueprint_.chunk);
     for (int64_t n = 0; n < shape_.n_layers; ++n) {
