@@ -256,7 +256,7 @@ HWY_INLINE void multiply_rows(const uint8_t* rows, int64_t count, int64_t inputs
       const float* const own = sums + b * (Block::kElements / 32);
       for (int k = 0; k < kRows; ++k) {
         const uint8_t* const block = from + k * bytes + b * Block::kBytes;
-        hwy::Prefetch(block + 1024);
+        hwy::Prefetch(block + 4096);
         Block::add(block, at, own, sum[k], rest[k]);
       }
     }
