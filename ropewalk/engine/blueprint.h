@@ -5,6 +5,7 @@
 #ifndef ROPEWALK_ENGINE_BLUEPRINT_H_
 #define ROPEWALK_ENGINE_BLUEPRINT_H_
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,7 +73,7 @@ struct Blueprint {
   // Attention and feed-forward both read the residual as it was before either.
   bool parallel = false;
 
-  float score_scale = 0;  // 0: 1 / sqrt(head_dim)
+  float score_scale = 0;  // 0: 1 / sqrt(head_dim); see score_factor()
   float score_softcap = 0;
   float clip = 0;                       // q, k and v are kept within [-clip, clip]; 0: not
   Presence qk_norm = Presence::kNever;  // norms of q and k, before they are rotated
@@ -109,6 +110,11 @@ struct Blueprint {
   std::vector<int64_t> side_window;  // (n_layers), tokens seen on each side; empty: all
   // A learned bias for each bucket of distance, in tensors attn_rel_b of the first layer or of each.
   std::optional<T5Buckets> buckets;
+
+  // Multiplies every score.
+  float score_factor() const {
+    return score_scale != 0 ? score_scale : 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+  }
 };
 
 }  // namespace ropewalk

@@ -1,9 +1,9 @@
 #include "ropewalk/engine/both_ways_layers.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention_both_ways.h"
 #include "ropewalk/kernels/rotate.h"
@@ -62,21 +62,14 @@ std::vector<RowTurns> row_turns(const Positions& positions, int64_t n) {
   return turns;
 }
 
-// Of one thread for a block of rows.
-struct BothWaysLayers::Scratch {
-  AlignedBuffer<float> norm;  // (kBlockRows, hidden)
-  AlignedBuffer<float> back;  // (kBlockRows, hidden)
-  AttentionScratch attention;
-  FeedForwardScratch feed_forward;
-  DenseScratch dense;
+namespace {
 
-  explicit Scratch(const Blueprint& blueprint)
-      : norm(size(Dense::kBlockRows * blueprint.shape.hidden)),
-        back(size(Dense::kBlockRows * blueprint.shape.hidden)),
-        attention(blueprint, Dense::kBlockRows),
-        feed_forward(Dense::kBlockRows, blueprint.shape.hidden, FeedForward::inner_width(blueprint),
-                     FeedForward::n_experts(blueprint)) {}
-};
+// What in_row_blocks() makes for each thread.
+auto scratch_of(const Blueprint& blueprint) {
+  return [&blueprint] { return LayerScratch(blueprint, Dense::kBlockRows); };
+}
+
+}  // namespace
 
 // Of a pass; rows padded to whole blocks.
 struct BothWaysLayers::Buffers {
@@ -103,15 +96,12 @@ BothWaysLayers::BothWaysLayers(Weights& weights, const Blueprint& blueprint,
 BothWaysLayers::Layer BothWaysLayers::read_layer(Weights& weights, int64_t n, Weights* cross,
                                                  Precision precision) const {
   const LayerReader reader(weights, blueprint_, precision, n);
-  const auto norm = [&](const std::string& part, bool optional) {
-    if (part.empty()) return Norm();
-    return optional ? reader.norm_if(part, shape_.hidden) : reader.norm(part, shape_.hidden);
-  };
-  Layer layer{.attention_norm = norm(blueprint_.attention_norm, blueprint_.bare_first && n == 0),
+  Layer layer{.attention_norm =
+                  reader.residual_norm(blueprint_.attention_norm, blueprint_.bare_first && n == 0),
               .cross_norm = {},
-              .ffn_norm = norm(blueprint_.ffn_norm, false),
-              .attention_post_norm = norm(blueprint_.attention_post_norm, false),
-              .ffn_post_norm = norm(blueprint_.ffn_post_norm, false),
+              .ffn_norm = reader.residual_norm(blueprint_.ffn_norm),
+              .attention_post_norm = reader.residual_norm(blueprint_.attention_post_norm),
+              .ffn_post_norm = reader.residual_norm(blueprint_.ffn_post_norm),
               .attention = AttentionPart(reader, rotates_[size(n)]),
               .cross = {},
               .feed_forward = FeedForward(reader),
@@ -152,18 +142,17 @@ void BothWaysLayers::attend(int64_t n, const RowTurns* turns, States& states,
   const Layer& layer = layers_[size(n)];
   const int64_t width = shape_.n_heads * shape_.head_dim;
   const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
-  in_row_blocks(
-      states.n, [&] { return Scratch(blueprint_); },
-      [&](int64_t first, const RowBlock& block, Scratch& scratch) {
-        const float* in = states.values.data() + first * shape_.hidden;
-        if (layer.attention_norm) {
-          layer.attention_norm.apply(in, block.rows(), scratch.norm.data());
-          in = scratch.norm.data();
-        }
-        layer.attention.project(block, in, buffers.q.data() + first * width,
-                                buffers.k.data() + first * kv_width,
-                                buffers.v.data() + first * kv_width, scratch.attention);
-      });
+  in_row_blocks(states.n, scratch_of(blueprint_),
+                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+                  const float* in = states.values.data() + first * shape_.hidden;
+                  if (layer.attention_norm) {
+                    layer.attention_norm.apply(in, block.rows(), scratch.norm.data());
+                    in = scratch.norm.data();
+                  }
+                  layer.attention.project(block, in, buffers.q.data() + first * width,
+                                          buffers.k.data() + first * kv_width,
+                                          buffers.v.data() + first * kv_width, scratch.attention);
+                });
   if (turns != nullptr && rotates_[size(n)]) {
     const auto heads = [&](AlignedBuffer<float>& of, int64_t count) {
       return in_place(HeadsView<float>{.data = of.data(),
@@ -177,9 +166,7 @@ void BothWaysLayers::attend(int64_t n, const RowTurns* turns, States& states,
   }
   std::vector<float> row_scale =
       turns == nullptr ? std::vector<float>(size(states.n), 1.0f) : turns->row_scale;
-  scale(blueprint_.score_scale != 0 ? blueprint_.score_scale
-                                    : 1.0f / std::sqrt(static_cast<float>(shape_.head_dim)),
-        row_scale);
+  scale(blueprint_.score_factor(), row_scale);
   const std::vector<float> bias = distance_bias(layer.buckets, states.n);
   const int64_t side =
       blueprint_.side_window.empty() ? kUnbounded : blueprint_.side_window[size(n)];
@@ -204,24 +191,20 @@ void BothWaysLayers::attend_across(const Layer& layer, const States& encoded, St
                                    Buffers& buffers) const {
   const int64_t width = shape_.n_heads * shape_.head_dim;
   const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
-  in_row_blocks(
-      states.n, [&] { return Scratch(blueprint_); },
-      [&](int64_t first, const RowBlock& block, Scratch& scratch) {
-        layer.cross_norm.apply(states.values.data() + first * shape_.hidden, block.rows(),
-                               scratch.norm.data());
-        layer.cross->project_queries(block, scratch.norm.data(), buffers.q.data() + first * width);
-      });
-  in_row_blocks(
-      encoded.n, [&] { return Scratch(blueprint_); },
-      [&](int64_t first, const RowBlock& block, Scratch&) {
-        layer.cross->project_keys(block, encoded.values.data() + first * shape_.hidden,
-                                  buffers.k.data() + first * kv_width,
-                                  buffers.v.data() + first * kv_width);
-      });
-  const std::vector<float> row_scale(size(states.n),
-                                     blueprint_.score_scale != 0
-                                         ? blueprint_.score_scale
-                                         : 1.0f / std::sqrt(static_cast<float>(shape_.head_dim)));
+  in_row_blocks(states.n, scratch_of(blueprint_),
+                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+                  layer.cross_norm.apply(states.values.data() + first * shape_.hidden, block.rows(),
+                                         scratch.norm.data());
+                  layer.cross->project_queries(block, scratch.norm.data(),
+                                               buffers.q.data() + first * width);
+                });
+  in_row_blocks(encoded.n, scratch_of(blueprint_),
+                [&](int64_t first, const RowBlock& block, LayerScratch&) {
+                  layer.cross->project_keys(block, encoded.values.data() + first * shape_.hidden,
+                                            buffers.k.data() + first * kv_width,
+                                            buffers.v.data() + first * kv_width);
+                });
+  const std::vector<float> row_scale(size(states.n), blueprint_.score_factor());
   attend_both_ways({.n_queries = states.n,
                     .n_keys = encoded.n,
                     .n_heads = shape_.n_heads,
@@ -237,29 +220,28 @@ void BothWaysLayers::attend_across(const Layer& layer, const States& encoded, St
 
 void BothWaysLayers::finish_attention(const AttentionPart& part, const Norm& post_norm,
                                       States& states, Buffers& buffers) const {
-  in_row_blocks(
-      states.n, [&] { return Scratch(blueprint_); },
-      [&](int64_t first, const RowBlock& block, Scratch& scratch) {
-        part.finish(block, buffers.attended.data() + first * shape_.n_heads * shape_.head_dim,
-                    scratch.back.data());
-        add_back(post_norm, block.rows(), scratch.back.data(),
-                 states.values.data() + first * shape_.hidden);
-      });
+  in_row_blocks(states.n, scratch_of(blueprint_),
+                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+                  part.finish(block,
+                              buffers.attended.data() + first * shape_.n_heads * shape_.head_dim,
+                              scratch.back.data());
+                  add_back(post_norm, block.rows(), scratch.back.data(),
+                           states.values.data() + first * shape_.hidden);
+                });
 }
 
 void BothWaysLayers::feed(const Layer& layer, States& states) const {
-  in_row_blocks(
-      states.n, [&] { return Scratch(blueprint_); },
-      [&](int64_t first, const RowBlock& block, Scratch& scratch) {
-        float* const residual = states.values.data() + first * shape_.hidden;
-        const float* in = residual;
-        if (layer.ffn_norm) {
-          layer.ffn_norm.apply(residual, block.rows(), scratch.norm.data());
-          in = scratch.norm.data();
-        }
-        layer.feed_forward.apply(block, in, scratch.back.data(), scratch.feed_forward);
-        add_back(layer.ffn_post_norm, block.rows(), scratch.back.data(), residual);
-      });
+  in_row_blocks(states.n, scratch_of(blueprint_),
+                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+                  float* const residual = states.values.data() + first * shape_.hidden;
+                  const float* in = residual;
+                  if (layer.ffn_norm) {
+                    layer.ffn_norm.apply(residual, block.rows(), scratch.norm.data());
+                    in = scratch.norm.data();
+                  }
+                  layer.feed_forward.apply(block, in, scratch.back.data(), scratch.feed_forward);
+                  add_back(layer.ffn_post_norm, block.rows(), scratch.back.data(), residual);
+                });
 }
 
 void BothWaysLayers::add_back(const Norm& post_norm, int64_t rows, float* back,

@@ -49,7 +49,6 @@ class BothWaysLayers {
     FeedForward feed_forward;
     std::vector<float> buckets;  // (n_buckets, n_heads), or empty
   };
-  struct Scratch;
   struct Buffers;
 
   Layer read_layer(Weights& weights, int64_t n, Weights* cross, Precision precision) const;

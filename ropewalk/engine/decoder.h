@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ropewalk/config/model_config.h"
-#include "ropewalk/engine/dense.h"
+#include "ropewalk/engine/output_head.h"
 #include "ropewalk/engine/positions.h"
 #include "ropewalk/formats/tensor_source.h"
 
@@ -43,17 +43,13 @@ class Decoder {
   virtual std::unique_ptr<KvCache> make_cache(int64_t capacity) const = 0;
 
   // Computes the rows, adds them to the cache, and returns their states after the last norm:
-  // (n_rows padded to whole Dense blocks, or to 16 where there are no more, hidden). The same bits
-  // whatever the thread count.
+  // (n_rows padded to whole Dense blocks, or to kFewRows where there are no more, hidden). The same
+  // bits whatever the thread count.
   //   cache  made by this decoder, with room for the rows
   virtual AlignedBuffer<float> forward(const Pass& pass, KvCache& cache) const = 0;
 
-  // The output matrix, hidden to vocabulary.
-  virtual const Dense& output() const = 0;
-
-  // Makes logits of output()'s products, in place: bias, scale, cap.
-  //   logits  (rows, vocabulary)
-  virtual void finish_logits(float* logits, int64_t rows) const = 0;
+  // Makes logits of those states.
+  virtual const OutputHead& head() const = 0;
 };
 
 }  // namespace ropewalk

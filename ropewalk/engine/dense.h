@@ -24,8 +24,10 @@ struct DenseScratch {
 
 class Dense {
  public:
-  // Rows that one block of activations may have: callers hand over buffers of whole blocks.
+  // Rows that one block of activations may have. Callers hand over buffers of so many rows, or of
+  // kFewRows where there are no more.
   static constexpr int64_t kBlockRows = 128;
+  static constexpr int64_t kFewRows = 16;
 
   // Reads and packs a weight matrix. Throws Error where its rows cannot be read, or where this CPU
   // has no bf16 product.
@@ -40,8 +42,8 @@ class Dense {
   // y = x W^T for up to kBlockRows rows, on the calling thread alone; call it inside a parallel
   // region.
   //   rows  0 < rows <= kBlockRows
-  //   x     (kBlockRows, inputs) of which `rows` count; the others may hold anything finite
-  //   y     (kBlockRows, outputs); rows past `rows` are overwritten with no meaning
+  //   x     (kBlockRows or kFewRows, inputs) of which `rows` count; the others may hold anything finite
+  //   y     (as many, outputs); rows past `rows` are overwritten with no meaning
   void apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const;
 
   // The same, the outputs shared between threads: for a few rows. Call it outside of parallel

@@ -28,8 +28,6 @@ using dnnl::memory;
 
 constexpr int64_t kBlockOutputs = 768;  // columns of one packed block
 constexpr int64_t kStoredOutputs = 96;  // rows of stored weights that one thread takes at a time
-constexpr int64_t kFewestRows =
-    16;  // row counts are rounded up to a power of two from here: few primitives
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -177,8 +175,10 @@ struct Dense::Packed {
 
 namespace {
 
+// Up to a power of two: few primitives.
 int64_t padded_rows(int64_t rows) {
-  return std::max(kFewestRows, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
+  return std::max(Dense::kFewRows,
+                  static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
 }
 
 }  // namespace

@@ -42,9 +42,8 @@ class CrossDecoder {
   //   encoded  of the encoder that it came with
   virtual States decode(std::span<const int32_t> ids, const States& encoded) const = 0;
 
-  // The output matrix, hidden to vocabulary, and what makes logits of its products, in place.
-  virtual const Dense& output() const = 0;
-  virtual void finish_logits(float* logits, int64_t rows) const = 0;
+  // Makes logits of those states.
+  virtual const OutputHead& head() const = 0;
 };
 
 struct EncoderParts {

@@ -57,43 +57,6 @@ std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision
 
 constexpr int64_t kPartRows = 32 * Dense::kBlockRows;
 
-// losses[r] = -ln p(targets[r]) by the state of row r. Logits exist for one block of rows a thread at
-// a time: all of them would be rows * vocabulary floats.
-//   states  (losses.size() padded to whole blocks, hidden)
-void score(const Decoder& decoder, const float* states, std::span<const int32_t> targets,
-           std::span<double> losses) {
-  const Dense& output = decoder.output();
-  const int64_t vocabulary = decoder.vocabulary();
-  const auto n = static_cast<int64_t>(losses.size());
-  struct BlockScratch {
-    DenseScratch dense;
-    AlignedBuffer<float> logits;
-  };
-  const auto make_scratch = [&] {
-    return BlockScratch{{},
-                        AlignedBuffer<float>(static_cast<size_t>(Dense::kBlockRows * vocabulary))};
-  };
-  const auto score_block = [&](int64_t block, BlockScratch& scratch) {
-    const int64_t first = block * Dense::kBlockRows;
-    const int64_t count = std::min(Dense::kBlockRows, n - first);
-    output.apply(states + first * output.inputs(), count, scratch.logits.data(), scratch.dense);
-    decoder.finish_logits(scratch.logits.data(), count);
-    for (int64_t r = 0; r < count; ++r) {
-      const std::span<const float> row(scratch.logits.data() + r * vocabulary,
-                                       static_cast<size_t>(vocabulary));
-      const auto at = static_cast<size_t>(first + r);
-      losses[at] = log_sum_exp(row) - static_cast<double>(row[static_cast<size_t>(targets[at])]);
-    }
-  };
-  parallel_for((n + Dense::kBlockRows - 1) / Dense::kBlockRows, make_scratch, score_block);
-}
-
-[[noreturn]] void refuse_result(const std::string& place, double value) {
-  throw Error(
-      place, "must be finite", std::to_string(value),
-      "the weights or the scheme's numbers are out of range: `ropewalk check` tells of weights");
-}
-
 }  // namespace
 
 void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
@@ -144,13 +107,12 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
                     .positions = &positions,
                     .progress = progress ? Progress(whole) : Progress()};
     const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
-    score(*decoder_, states.data(), ids.subspan(static_cast<size_t>(first + 1)),
-          std::span(losses).subspan(static_cast<size_t>(first), static_cast<size_t>(rows)));
+    decoder_->head().losses(
+        states.data(), ids.subspan(static_cast<size_t>(first + 1)),
+        std::span(losses).subspan(static_cast<size_t>(first), static_cast<size_t>(rows)));
   }
-  for (size_t t = 0; t < losses.size(); ++t) {
-    if (!std::isfinite(losses[t]))
-      refuse_result("the loss of token " + std::to_string(t + 1), losses[t]);
-  }
+  for (size_t t = 0; t < losses.size(); ++t)
+    require_finite(losses[t], "the loss of token", static_cast<int64_t>(t + 1));
   return losses;
 }
 
@@ -158,7 +120,7 @@ Sequence::Sequence(const Model& model, const Positions& positions, int64_t capac
     : model_(model),
       positions_(positions),
       cache_(model.decoder().make_cache(capacity)),
-      logits_(static_cast<size_t>(Dense::kBlockRows * model.decoder().vocabulary())) {}
+      logits_(static_cast<size_t>(Dense::kFewRows * model.decoder().vocabulary())) {}
 
 std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   check_ids(ids, model_.decoder().vocabulary());
@@ -177,17 +139,14 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
                   .length = after,
                   .positions = &positions_};
   AlignedBuffer<float> states = model_.decoder().forward(pass, *cache_);
-  const Dense& output = model_.decoder().output();
+  const OutputHead& head = model_.decoder().head();
   const int64_t last = after - first - 1;
   // The last row alone, at the head of a block of its own.
-  std::copy_n(states.data() + last * output.inputs(), output.inputs(), states.data());
-  output.apply_one(states.data(), logits_.data());
-  model_.decoder().finish_logits(logits_.data(), 1);
-  for (int64_t id = 0; id < output.outputs(); ++id) {
-    if (!std::isfinite(logits_[id]))
-      refuse_result("the logit of id " + std::to_string(id), logits_[id]);
-  }
-  return {logits_.data(), static_cast<size_t>(output.outputs())};
+  std::copy_n(states.data() + last * head.hidden(), head.hidden(), states.data());
+  head.logits_of_one(states.data(), logits_.data());
+  for (int64_t id = 0; id < head.vocabulary(); ++id)
+    require_finite(static_cast<double>(logits_[static_cast<size_t>(id)]), "the logit of id", id);
+  return {logits_.data(), static_cast<size_t>(head.vocabulary())};
 }
 
 int32_t greedy_choice(std::span<const float> logits) {

@@ -11,12 +11,13 @@ size_t size(int64_t n) { return static_cast<size_t>(n); }
 }  // namespace
 
 void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
-  if (wide_ && rows_ == 1) {
-    dense.apply_one(x, y);
-  } else if (wide_) {
-    dense.apply_wide(x, rows_, y);
-  } else {
-    dense.apply(x, rows_, y, scratch_);
+  switch (sharing_) {
+    case Sharing::kRows:
+      return dense.apply(x, rows_, y, scratch_);
+    case Sharing::kOutputs:
+      return dense.apply_wide(x, rows_, y);
+    case Sharing::kStored:
+      return dense.apply_one(x, y);
   }
 }
 
@@ -29,7 +30,7 @@ void RowBlock::multiply(const Linear& linear, const float* x, float* y) const {
 
 Norm Norm::read_if(Weights& weights, const Blueprint& blueprint, const std::string& part,
                    int64_t layer, int64_t width) {
-  if (part.empty() || !weights.has(weights.name_of(part, layer))) return {};
+  if (!weights.has(weights.name_of(part, layer))) return {};
   return read(weights, blueprint, part, layer, width);
 }
 
@@ -77,13 +78,23 @@ void Norm::apply_row(const float* in, int64_t first, int64_t width, float* out) 
   if (!bias_.empty()) add(part(bias_), to);
 }
 
+std::vector<bool> rotated_layers(const ModelConfig& config, int64_t n_layers) {
+  const bool alike = config.group_of_layer.size() == 1;
+  std::vector<bool> rotates;
+  for (int64_t n = 0; n < n_layers; ++n)
+    rotates.push_back(config.layer(alike ? 0 : size(n)).has_value());
+  return rotates;
+}
+
+Norm LayerReader::residual_norm(const std::string& part, bool optional) const {
+  if (part.empty()) return {};
+  const int64_t width = blueprint_.shape.hidden;
+  return optional ? norm_if(part, width) : norm(part, width);
+}
+
 Linear LayerReader::linear(const std::string& part, int64_t outputs, int64_t inputs) const {
   return of_rows(weights_.matrix(name(part), outputs, inputs),
                  weights_.vector_if(name(part, "bias"), outputs));
-}
-
-Linear LayerReader::linear_if(const std::string& part, int64_t outputs, int64_t inputs) const {
-  return has(part) ? linear(part, outputs, inputs) : Linear();
 }
 
 std::vector<Linear> LayerReader::stacked(const std::string& part,

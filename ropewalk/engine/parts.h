@@ -26,23 +26,28 @@ struct Linear {
 // Up to Dense::kBlockRows rows that one thread, or few rows that all threads, work on.
 class RowBlock {
  public:
-  //   wide  threads share the outputs of each product: for few rows, outside of parallel regions
-  RowBlock(int64_t rows, bool wide, DenseScratch& scratch)
-      : rows_(rows), wide_(wide), scratch_(scratch) {}
+  // What threads share of a product.
+  enum class Sharing {
+    kRows,     // nothing: each has blocks of its own, inside a parallel region
+    kOutputs,  // of few rows, outside of one
+    kStored,   // the same of one row, which meets the weights as the file has them: apply_one()
+  };
+
+  RowBlock(int64_t rows, Sharing sharing, DenseScratch& scratch)
+      : rows_(rows), sharing_(sharing), scratch_(scratch) {}
 
   int64_t rows() const { return rows_; }
 
   // The same threads on other rows.
-  RowBlock of(int64_t rows) const { return {rows, wide_, scratch_}; }
+  RowBlock of(int64_t rows) const { return {rows, sharing_, scratch_}; }
 
-  //   x  (kBlockRows, inputs) of which rows() count
-  //   y  (kBlockRows, outputs); rows past rows() are overwritten with no meaning
+  //   x, y  as Dense takes them
   void multiply(const Linear& linear, const float* x, float* y) const;
   void multiply(const Dense& dense, const float* x, float* y) const;
 
  private:
   int64_t rows_;
-  bool wide_;
+  Sharing sharing_;
   DenseScratch& scratch_;
 };
 
@@ -51,7 +56,6 @@ class Norm {
  public:
   Norm() = default;  // none
   // The part's weight, and its bias where there is one; none where the file has no such part.
-  //   part  empty: none
   static Norm read_if(Weights& weights, const Blueprint& blueprint, const std::string& part,
                       int64_t layer, int64_t width);
   // Throws Error where there is no such part.
@@ -79,6 +83,9 @@ class Norm {
   std::vector<float> bias_;    // (width), or empty
 };
 
+// Whether the queries and keys of each of so many layers are rotated.
+std::vector<bool> rotated_layers(const ModelConfig& config, int64_t n_layers);
+
 // What reads the parts of one layer.
 class LayerReader {
  public:
@@ -94,7 +101,6 @@ class LayerReader {
   int64_t layer() const { return layer_; }
 
   Linear linear(const std::string& part, int64_t outputs, int64_t inputs) const;
-  Linear linear_if(const std::string& part, int64_t outputs, int64_t inputs) const;
   // Parts that lie one below the other in one tensor.
   std::vector<Linear> stacked(const std::string& part, const std::vector<int64_t>& outputs,
                               int64_t inputs) const;
@@ -105,6 +111,9 @@ class LayerReader {
   Norm norm_if(const std::string& part, int64_t width) const {
     return Norm::read_if(weights_, blueprint_, part, layer_, width);
   }
+  // Of the residual's width; none where `part` is empty, and, if it is optional, where the file has
+  // none.
+  Norm residual_norm(const std::string& part, bool optional = false) const;
 
  private:
   Weights& weights_;

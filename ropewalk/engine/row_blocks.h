@@ -10,9 +10,6 @@
 
 namespace ropewalk {
 
-// Up to here threads share a product's outputs instead of its rows.
-inline constexpr int64_t kFewRows = 16;
-
 // n rounded up to whole blocks.
 inline int64_t whole_blocks(int64_t rows) {
   return (rows + Dense::kBlockRows - 1) / Dense::kBlockRows * Dense::kBlockRows;
@@ -23,16 +20,18 @@ inline int64_t whole_blocks(int64_t rows) {
 //   make_scratch  makes what one thread keeps; it has a DenseScratch `dense`
 template <typename MakeScratch, typename Body>
 void in_row_blocks(int64_t rows, const MakeScratch& make_scratch, const Body& body) {
-  if (rows <= kFewRows) {
+  if (rows <= Dense::kFewRows) {
     auto scratch = make_scratch();
-    return body(0, RowBlock(rows, true, scratch.dense), scratch);
+    return body(0, RowBlock(rows, RowBlock::Sharing::kOutputs, scratch.dense), scratch);
   }
-  parallel_for(
-      whole_blocks(rows) / Dense::kBlockRows, make_scratch, [&](int64_t index, auto& scratch) {
-        const int64_t first = index * Dense::kBlockRows;
-        body(first, RowBlock(std::min(Dense::kBlockRows, rows - first), false, scratch.dense),
-             scratch);
-      });
+  parallel_for(whole_blocks(rows) / Dense::kBlockRows, make_scratch,
+               [&](int64_t index, auto& scratch) {
+                 const int64_t first = index * Dense::kBlockRows;
+                 body(first,
+                      RowBlock(std::min(Dense::kBlockRows, rows - first), RowBlock::Sharing::kRows,
+                               scratch.dense),
+                      scratch);
+               });
 }
 
 }  // namespace ropewalk

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/engine/attention_part.h"
-#include "ropewalk/engine/feed_forward.h"
+#include "ropewalk/engine/embedding.h"
+#include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention.h"
@@ -15,14 +15,11 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kBlock = Dense::kBlockRows;
-
 size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 // Rows that buffers of `rows` rows have.
 int64_t padded(int64_t rows) {
-  const int64_t block = rows <= kFewRows ? kFewRows : kBlock;
-  return (rows + block - 1) / block * block;
+  return rows <= Dense::kFewRows ? Dense::kFewRows : whole_blocks(rows);
 }
 
 struct Layer {
@@ -31,25 +28,6 @@ struct Layer {
   Norm attention_post_norm, ffn_post_norm;  // or none
   AttentionPart attention;
   FeedForward feed_forward;
-};
-
-// Buffers of one thread for a block of rows.
-struct BlockScratch {
-  AlignedBuffer<float> norm;  // (rows, hidden)
-  AlignedBuffer<float> back;  // (rows, hidden)
-  AlignedBuffer<float> more;  // (rows, hidden), of parallel layers
-  AttentionScratch attention;
-  FeedForwardScratch feed_forward;
-  DenseScratch dense;
-
-  //   rows  kFewRows or kBlock
-  BlockScratch(const Blueprint& blueprint, int64_t rows)
-      : norm(size(rows * blueprint.shape.hidden)),
-        back(size(rows * blueprint.shape.hidden)),
-        more(size(blueprint.parallel ? rows * blueprint.shape.hidden : 0)),
-        attention(blueprint, rows),
-        feed_forward(rows, blueprint.shape.hidden, FeedForward::inner_width(blueprint),
-                     FeedForward::n_experts(blueprint)) {}
 };
 
 // What generation token by token keeps of positions.
@@ -63,7 +41,8 @@ template <typename Element>
 struct Cache : KvCache {
   std::vector<KvTiles<Element>> layers;
   DecodeState decoding;
-  std::unique_ptr<BlockScratch> few;  // for passes of few rows, made by the first
+  std::unique_ptr<LayerScratch> few;  // for passes of few rows, made by the first
+  std::vector<float> bias;            // (n_heads, capacity) by distance, or empty
 
   int64_t capacity() const override { return layers.empty() ? 0 : layers.front().capacity(); }
 };
@@ -76,8 +55,10 @@ struct State {
   AlignedBuffer<float> v;            // (rows, n_kv_heads, head_dim)
   AlignedBuffer<float> attended;     // (rows, n_heads, head_dim)
   AlignedBuffer<float> log_sum_exp;  // (rows, n_heads), where some layer has sinks
-  std::vector<float> bias;           // (n_heads, length) by distance, or empty
-  BlockScratch* few = nullptr;       // the cache's, where there are few rows
+  LayerScratch* few = nullptr;       // the cache's, where there are few rows
+  bool decodes = false;              // the one row goes by the kernels of generation
+  // (n_schemes, n_rows), what the logits of each row are multiplied by.
+  std::vector<std::vector<float>> row_scale;
 };
 
 class Transformer : public Decoder {
@@ -88,17 +69,11 @@ class Transformer : public Decoder {
         shape_(blueprint.shape),
         precision_(precision),
         weights_(source, blueprint.names),
-        embedding_(
-            weights_.tensor(weights_.name_of("token_embd"), shape_.vocabulary, shape_.hidden)),
-        embedding_norm_(Norm::read_if(weights_, blueprint, "token_embd_norm", -1, shape_.hidden)),
+        embedding_(weights_, blueprint),
         output_norm_(read_output_norm()),
-        output_(read_output()) {
-    read_tables();
-    for (int64_t n = 0; n < shape_.n_layers; ++n) {
-      const size_t group = config.group_of_layer.size() == 1 ? 0 : size(n);
-      rotates_.push_back(config.layer(group).has_value());
-      layers_.push_back(read_layer(n));
-    }
+        head_(weights_, blueprint, precision),
+        rotates_(rotated_layers(config, shape_.n_layers)) {
+    for (int64_t n = 0; n < shape_.n_layers; ++n) layers_.push_back(read_layer(n));
     if (blueprint.experts && std::ranges::none_of(layers_, [](const Layer& layer) {
           return layer.feed_forward.has_experts();
         })) {
@@ -111,19 +86,7 @@ class Transformer : public Decoder {
   }
 
   int64_t vocabulary() const override { return shape_.vocabulary; }
-  const Dense& output() const override { return *output_.dense; }
-
-  void finish_logits(float* logits, int64_t rows) const override {
-    const Blueprint& knobs = blueprint_;
-    if (output_.bias.empty() && knobs.logit_scale == 1 && knobs.logit_softcap == 0) return;
-    for (int64_t r = 0; r < rows; ++r) {
-      const std::span<float> row(logits + r * shape_.vocabulary, size(shape_.vocabulary));
-      if (!output_.bias.empty()) add(output_.bias, row);
-      if (knobs.logit_scale != 1) scale(knobs.logit_scale, row);
-      if (knobs.logit_softcap == 0) continue;
-      for (float& logit : row) logit = knobs.logit_softcap * std::tanh(logit / knobs.logit_softcap);
-    }
-  }
+  const OutputHead& head() const override { return head_; }
 
   std::unique_ptr<KvCache> make_cache(int64_t capacity) const override {
     if (precision_ == Precision::kBf16) return make_cache_of<Bf16>(capacity);
@@ -143,32 +106,11 @@ class Transformer : public Decoder {
     return Norm::read(weights_, blueprint_, part, -1, shape_.hidden);
   }
 
-  Linear read_output() {
-    const std::string own = weights_.name_of("output");
-    const bool tied = shape_.tied_output || !weights_.has(own);
-    const std::string name = tied ? weights_.name_of("token_embd") : own;
-    weights_.expect(own);
-    return {Dense(weights_.matrix(name, shape_.vocabulary, shape_.hidden), precision_),
-            weights_.vector_if(weights_.name_of("output", -1, "bias"), shape_.vocabulary)};
-  }
-
-  void read_tables() {
-    if (!blueprint_.position_table) return;
-    const std::string name = weights_.name_of("position_embd");
-    position_rows_ = weights_.count_of(name) / shape_.hidden;
-    positions_ = weights_.vector(name, position_rows_ * shape_.hidden);
-  }
-
-  Norm read_norm(const LayerReader& reader, const std::string& part, bool optional) const {
-    if (part.empty()) return {};
-    return optional ? reader.norm_if(part, shape_.hidden) : reader.norm(part, shape_.hidden);
-  }
-
   Layer read_layer(int64_t n) {
     const LayerReader reader(weights_, blueprint_, precision_, n);
-    Norm attention_norm = read_norm(reader, blueprint_.attention_norm, blueprint_.bare_norms);
+    Norm attention_norm = reader.residual_norm(blueprint_.attention_norm, blueprint_.bare_norms);
     Norm ffn_norm =
-        read_norm(reader, blueprint_.ffn_norm, blueprint_.bare_norms || blueprint_.parallel);
+        reader.residual_norm(blueprint_.ffn_norm, blueprint_.bare_norms || blueprint_.parallel);
     // Falcon's name for the norm before attention, where both halves have one.
     if (Norm second = reader.norm_if("attn_norm_2", shape_.hidden); second) {
       ffn_norm = std::move(attention_norm);
@@ -179,8 +121,8 @@ class Transformer : public Decoder {
     }
     return {.attention_norm = std::move(attention_norm),
             .ffn_norm = std::move(ffn_norm),
-            .attention_post_norm = read_norm(reader, blueprint_.attention_post_norm, false),
-            .ffn_post_norm = read_norm(reader, blueprint_.ffn_post_norm, false),
+            .attention_post_norm = reader.residual_norm(blueprint_.attention_post_norm),
+            .ffn_post_norm = reader.residual_norm(blueprint_.ffn_post_norm),
             .attention = AttentionPart(reader, rotates_[size(n)]),
             .feed_forward = FeedForward(reader)};
   }
@@ -190,30 +132,37 @@ class Transformer : public Decoder {
     auto cache = std::make_unique<Cache<Element>>();
     for (int64_t n = 0; n < shape_.n_layers; ++n)
       cache->layers.emplace_back(shape_.n_kv_heads, shape_.head_dim, capacity);
+    cache->bias = distance_bias(capacity);
     return cache;
   }
 
   template <typename Element>
   AlignedBuffer<float> forward_with(const Pass& pass, Cache<Element>& cache) const {
     const auto rows = static_cast<int64_t>(pass.ids.size());
-    State state = embed(pass);
-    if (rows <= kFewRows) {
-      if (cache.few == nullptr) cache.few = std::make_unique<BlockScratch>(blueprint_, kFewRows);
+    State state = make_state(rows);
+    embedding_.embed(pass.ids, pass.first_row, state.residual.data());
+    if (rows <= Dense::kFewRows) {
+      if (cache.few == nullptr)
+        cache.few = std::make_unique<LayerScratch>(blueprint_, Dense::kFewRows);
       state.few = cache.few.get();
     }
     // In float32 a row has the bits that it has among others, which decode() does not keep.
-    const bool decodes =
+    state.decodes =
         precision_ == Precision::kBf16 && rows == 1 && pass.first_row + 1 == pass.length;
-    if (decodes) stand_at(pass, cache);
+    if (state.decodes) stand_at(pass, cache);
     RotationTables tables(*pass.positions, pass.length, pass.first_row, rows, blueprint_.chunk);
+    for (size_t scheme = 0; scheme < pass.positions->schemes.size(); ++scheme) {
+      state.row_scale.push_back(tables.row_scale(scheme));
+      scale(blueprint_.score_factor(), state.row_scale.back());
+    }
     for (int64_t n = 0; n < shape_.n_layers; ++n) {
       const Layer& layer = layers_[size(n)];
       project(layer, rows, state);
       cache.layers[size(n)].store(pass.first_row, rows, state.k.data(), state.v.data());
-      if (decodes) {
-        decode_row(pass, n, tables, cache, state);
+      if (state.decodes) {
+        decode_row(pass, n, cache, state);
       } else {
-        attend_rows(pass, n, tables, cache.layers[size(n)], state);
+        attend_rows(pass, n, tables, cache, state);
       }
       finish(layer, rows, state);
       if (pass.progress)
@@ -223,45 +172,21 @@ class Transformer : public Decoder {
     return std::move(state.residual);
   }
 
-  State embed(const Pass& pass) const {
-    const auto rows = static_cast<int64_t>(pass.ids.size());
-    const int64_t n = padded(rows), hidden = shape_.hidden;
+  State make_state(int64_t rows) const {
+    const int64_t n = padded(rows);
     const int64_t heads = shape_.n_heads * shape_.head_dim;
     const int64_t kv_heads = shape_.n_kv_heads * shape_.head_dim;
-    const bool sinks = std::ranges::any_of(
-        layers_, [](const Layer& layer) { return !layer.attention.sinks().empty(); });
-    State state{.residual = AlignedBuffer<float>(size(n * hidden)),
-                .q = AlignedBuffer<float>(size(n * heads)),
-                .k = AlignedBuffer<float>(size(n * kv_heads)),
-                .v = AlignedBuffer<float>(size(n * kv_heads)),
-                .attended = AlignedBuffer<float>(size(n * heads)),
-                .log_sum_exp = AlignedBuffer<float>(size(sinks ? n * shape_.n_heads : 0)),
-                .bias = distance_bias(pass.length)};
-    for (int64_t r = 0; r < rows; ++r) {
-      const std::span<float> row(state.residual.data() + r * hidden, size(hidden));
-      weights_.source().read_rows(embedding_, static_cast<uint64_t>(pass.ids[size(r)]), 1, row);
-      if (blueprint_.embedding_scale != 1) scale(blueprint_.embedding_scale, row);
-      if (blueprint_.position_table) add(position_row(pass.first_row + r), row);
-      if (embedding_norm_) embedding_norm_.apply(row.data(), 1, row.data());
-    }
-    return state;
-  }
-
-  std::span<const float> position_row(int64_t position) const {
-    const int64_t row = position + blueprint_.position_table->offset;
-    if (row >= position_rows_) {
-      throw Error("position " + std::to_string(position),
-                  "must be one of the " +
-                      std::to_string(position_rows_ - blueprint_.position_table->offset) +
-                      " that the model has a learned row for",
-                  std::to_string(position), "learned positions do not stretch: shorten the text");
-    }
-    return std::span(positions_).subspan(size(row * shape_.hidden), size(shape_.hidden));
+    return {.residual = AlignedBuffer<float>(size(n * shape_.hidden)),
+            .q = AlignedBuffer<float>(size(n * heads)),
+            .k = AlignedBuffer<float>(size(n * kv_heads)),
+            .v = AlignedBuffer<float>(size(n * kv_heads)),
+            .attended = AlignedBuffer<float>(size(n * heads)),
+            .log_sum_exp = AlignedBuffer<float>(size(blueprint_.sinks ? n * shape_.n_heads : 0))};
   }
 
   // q, k and v of all rows.
   void project(const Layer& layer, int64_t rows, State& state) const {
-    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
+    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
       const float* in = state.residual.data() + first * shape_.hidden;
       if (layer.attention_norm) {
         layer.attention_norm.apply(in, block.rows(), scratch.norm.data());
@@ -276,7 +201,7 @@ class Transformer : public Decoder {
 
   // Output projection, residual, and the feed-forward half.
   void finish(const Layer& layer, int64_t rows, State& state) const {
-    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, BlockScratch& scratch) {
+    in_blocks(rows, state, [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
       float* const residual = state.residual.data() + first * shape_.hidden;
       float* const attended = state.attended.data() + first * shape_.n_heads * shape_.head_dim;
       float* const back = scratch.back.data();
@@ -307,19 +232,13 @@ class Transformer : public Decoder {
   // Runs body(first, block, scratch) over all rows.
   template <typename Body>
   void in_blocks(int64_t rows, State& state, const Body& body) const {
-    if (rows <= kFewRows) return body(0, RowBlock(rows, true, state.few->dense), *state.few);
-    in_row_blocks(
-        rows, [&] { return BlockScratch(blueprint_, kBlock); }, body);
-  }
-
-  // (n_rows), what the logits of each row are multiplied by.
-  std::vector<float> row_scale(size_t scheme, const RotationTables& tables) const {
-    std::vector<float> scale = tables.row_scale(scheme);
-    const float of_heads = blueprint_.score_scale != 0
-                               ? blueprint_.score_scale
-                               : 1.0f / std::sqrt(static_cast<float>(shape_.head_dim));
-    for (float& row : scale) row *= of_heads;
-    return scale;
+    if (state.few == nullptr) {
+      return in_row_blocks(
+          rows, [&] { return LayerScratch(blueprint_, Dense::kBlockRows); }, body);
+    }
+    using Sharing = RowBlock::Sharing;
+    const Sharing sharing = state.decodes ? Sharing::kStored : Sharing::kOutputs;
+    body(0, RowBlock(rows, sharing, state.few->dense), *state.few);
   }
 
   // (n_heads, length) of the distances' bias; empty: none.
@@ -348,21 +267,19 @@ class Transformer : public Decoder {
   }
 
   template <typename Element>
-  void decode_row(const Pass& pass, int64_t n, const RotationTables& tables, Cache<Element>& cache,
-                  State& state) const {
+  void decode_row(const Pass& pass, int64_t n, Cache<Element>& cache, State& state) const {
     const size_t scheme = pass.positions->layers[size(n)];
-    const std::vector<float> scale = row_scale(scheme, tables);
     const std::vector<float>& sinks = layers_[size(n)].attention.sinks();
     const DecodeStep<Element> step{
         .rotations = cache.decoding.schemes[scheme].get(),
         .kv = &cache.layers[size(n)],
         .queries = state.q.data(),
-        .row_scale = scale,
+        .row_scale = state.row_scale[scheme],
         .out = state.attended.data(),
         .first_key = first_key(n, pass.first_row),
         .log_sum_exp = sinks.empty() ? std::span<float>()
                                      : std::span(state.log_sum_exp.data(), size(shape_.n_heads))};
-    decode(step, shape_.n_heads, {.softcap = blueprint_.score_softcap, .distance_bias = state.bias},
+    decode(step, shape_.n_heads, {.softcap = blueprint_.score_softcap, .distance_bias = cache.bias},
            cache.decoding.workspace);
     if (!sinks.empty()) drain(sinks, 1, state);
   }
@@ -374,14 +291,14 @@ class Transformer : public Decoder {
   }
 
   template <typename Element>
-  void attend_rows(const Pass& pass, int64_t n, RotationTables& tables, const KvTiles<Element>& kv,
+  void attend_rows(const Pass& pass, int64_t n, RotationTables& tables, const Cache<Element>& cache,
                    State& state) const {
     const size_t scheme = pass.positions->layers[size(n)];
-    const std::vector<float> scale = row_scale(scheme, tables);
+    const std::span<const float> row_scale = state.row_scale[scheme];
     const AttentionOptions options{
         .products = precision_ == Precision::kBf16 ? Products::kBf16 : Products::kFloat,
         .softcap = blueprint_.score_softcap,
-        .distance_bias = state.bias};
+        .distance_bias = cache.bias};
     const std::vector<float>& sinks = layers_[size(n)].attention.sinks();
     const std::vector<int64_t>& starts = tables.spans(scheme);
     for (size_t s = 0; s < starts.size(); ++s) {
@@ -389,9 +306,9 @@ class Transformer : public Decoder {
       const int64_t first = starts[s] - pass.first_row, heads = first * shape_.n_heads;
       const AttentionSequence<Element> sequence{
           .rotations = &rotations,
-          .kv = &kv,
+          .kv = &cache.layers[size(n)],
           .queries = state.q.data() + heads * shape_.head_dim,
-          .row_scale = std::span(scale).subspan(size(first), size(rotations.n_rows())),
+          .row_scale = row_scale.subspan(size(first), size(rotations.n_rows())),
           .out = state.attended.data() + heads * shape_.head_dim,
           .first_key = first_key(n, starts[s]),
           .log_sum_exp = sinks.empty() ? std::span<float>()
@@ -415,12 +332,9 @@ class Transformer : public Decoder {
   ModelShape shape_;
   Precision precision_;
   Weights weights_;
-  const TensorInfo& embedding_;
-  Norm embedding_norm_;  // or none
+  Embedding embedding_;
   Norm output_norm_;
-  Linear output_;
-  std::vector<float> positions_;  // (position_rows_, hidden), or empty
-  int64_t position_rows_ = 0;
+  OutputHead head_;
   std::vector<bool> rotates_;
   std::vector<Layer> layers_;
 };

@@ -137,7 +137,7 @@ std::vector<float> engine_logits(const ModelConfig& config, const Tensors& tenso
   DenseScratch scratch;
   for (int64_t first = 0; first < n; first += Dense::kBlockRows) {
     const int64_t rows = std::min(Dense::kBlockRows, n - first);
-    decoder->output().apply(states.data() + first * kHidden, rows, block.data(), scratch);
+    decoder->head().matrix().apply(states.data() + first * kHidden, rows, block.data(), scratch);
     logits.insert(logits.end(), block.begin(), block.begin() + rows * kVocabulary);
   }
   return logits;

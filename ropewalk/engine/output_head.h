@@ -1,0 +1,49 @@
+// What makes logits of a decoder's last states, and losses of those.
+#ifndef ROPEWALK_ENGINE_OUTPUT_HEAD_H_
+#define ROPEWALK_ENGINE_OUTPUT_HEAD_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "ropewalk/engine/parts.h"
+
+namespace ropewalk {
+
+class OutputHead {
+ public:
+  // Reads the output matrix, or takes the embedding's where the two are tied or the file has none of
+  // its own.
+  OutputHead(Weights& weights, const Blueprint& blueprint, Precision precision);
+
+  const Dense& matrix() const { return *linear_.dense; }  // hidden to vocabulary
+  int64_t hidden() const { return linear_.inputs(); }
+  int64_t vocabulary() const { return linear_.outputs(); }
+
+  // Makes logits of matrix()'s products, in place: bias, scale, cap.
+  //   logits  (rows, vocabulary)
+  void finish(float* logits, int64_t rows) const;
+
+  // Of one state.
+  //   state   (Dense::kFewRows, hidden) of which the first counts
+  //   logits  (Dense::kFewRows, vocabulary), the others with no meaning
+  void logits_of_one(const float* state, float* logits) const;
+
+  // losses[r] = -ln p(targets[r]) in nats, by the state of row r. Logits exist for one block of rows a
+  // thread at a time: all of them would be rows * vocabulary floats.
+  //   states  (losses.size() rows, padded as a pass leaves them, hidden)
+  void losses(const float* states, std::span<const int32_t> targets,
+              std::span<double> losses) const;
+
+ private:
+  Linear linear_;
+  float scale_;
+  float softcap_;
+};
+
+// Throws Error naming the place where a result is no finite number.
+void require_finite(double value, const std::string& place, int64_t index);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_ENGINE_OUTPUT_HEAD_H_
