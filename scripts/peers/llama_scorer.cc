@@ -10,9 +10,6 @@
 // file with the embeddings and the positions on four axes of one window, n tokens but for its
 // last: int32 (4, n), then float32 (n, n_embd). Made by scripts/peers.sh against the libraries
 // that node-llama-cpp brings.
-#include <ggml-backend.h>
-#include <llama.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,14 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "llama_peer.h"
+
 namespace {
 
 constexpr int kBatch = 512;
-
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "llama_scorer: %s\n", what.c_str());
-  std::exit(1);
-}
 
 std::vector<std::vector<llama_token>> read_windows() {
   std::vector<std::vector<llama_token>> windows;
@@ -156,16 +150,7 @@ int main(int argc, char** argv) {
   size_t longest = 0;
   for (const auto& ids : windows) longest = std::max(longest, ids.size());
 
-  llama_log_set(
-      [](ggml_log_level level, const char* text, void*) {
-        if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-      },
-      nullptr);
-  ggml_backend_load_all_from_path(PEER_LIBRARIES);
-  llama_model_params model_params = llama_model_default_params();
-  model_params.n_gpu_layers = 0;
-  llama_model* model = llama_model_load_from_file(argv[1], model_params);
-  if (model == nullptr) fail("cannot load " + std::string(argv[1]));
+  llama_model* model = load_model(argv[1]);
   const int n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(model));
   for (const auto& ids : windows) {
     for (const llama_token id : ids) {

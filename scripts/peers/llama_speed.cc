@@ -4,8 +4,6 @@
 //
 // PROMPT tokens are read in batches of 512 without asking for logits, then DECODED more one by one with them. FLASH is 0
 // or 1. Prints {"prefill": seconds, "decode": seconds, "peak": KiB}.
-#include <ggml-backend.h>
-#include <llama.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -15,14 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "llama_peer.h"
+
 namespace {
 
 constexpr int kBatch = 512;
-
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "llama_speed: %s\n", what.c_str());
-  std::exit(1);
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -38,16 +33,7 @@ void decode(llama_context* context, llama_token* ids, int count) {
 int main(int argc, char** argv) {
   if (argc != 7) fail("arguments: MODEL.gguf PROMPT DECODED THREADS FLASH REPEATS");
   const int prompt = std::atoi(argv[2]), decoded = std::atoi(argv[3]), threads = std::atoi(argv[4]);
-  llama_log_set(
-      [](ggml_log_level level, const char* text, void*) {
-        if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-      },
-      nullptr);
-  ggml_backend_load_all_from_path(PEER_LIBRARIES);
-  llama_model_params model_params = llama_model_default_params();
-  model_params.n_gpu_layers = 0;
-  llama_model* model = llama_model_load_from_file(argv[1], model_params);
-  if (model == nullptr) fail("cannot load " + std::string(argv[1]));
+  llama_model* model = load_model(argv[1]);
   const int n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(model));
 
   llama_context_params params = llama_context_default_params();

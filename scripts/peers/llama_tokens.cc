@@ -5,21 +5,15 @@
 //
 // A line of TEXTS is a text's bytes in hexadecimal; its line of IDS are its tokens, nothing added.
 // "special": what spells a special token is that token. Made by scripts/peers.sh as llama_scorer is.
-#include <ggml-backend.h>
-#include <llama.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
-namespace {
+#include "llama_peer.h"
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "llama_tokens: %s\n", what.c_str());
-  std::exit(1);
-}
+namespace {
 
 std::string from_hex(const std::string& line) {
   std::string bytes;
@@ -34,16 +28,7 @@ std::string from_hex(const std::string& line) {
 int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) fail("arguments: MODEL.gguf [special] < TEXTS");
   const bool special = argc == 3 && std::string(argv[2]) == "special";
-  llama_log_set(
-      [](ggml_log_level level, const char* text, void*) {
-        if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-      },
-      nullptr);
-  ggml_backend_load_all_from_path(PEER_LIBRARIES);
-  llama_model_params params = llama_model_default_params();
-  params.vocab_only = true;
-  llama_model* model = llama_model_load_from_file(argv[1], params);
-  if (model == nullptr) fail("cannot load " + std::string(argv[1]));
+  llama_model* model = load_model(argv[1], true);
   const llama_vocab* vocab = llama_model_get_vocab(model);
   for (std::string line; std::getline(std::cin, line);) {
     const std::string text = from_hex(line);

@@ -20,6 +20,8 @@ SMOLLM2 = os.environ["ROPEWALK_PEERS_SMOLLM2"]
 MIB = 1024.0
 PREFILL = {512: 2.5, 2048: 3.0, 8192: 3.0, 32768: 3.5}  # at least so many times llama.cpp's
 DECODE = {512: 1.2, 8192: 1.2}
+DECODED = 64
+REPEATS = {"prefill": 2, "decode": 1}
 
 
 def measured(program, *words) -> dict:
@@ -47,30 +49,29 @@ class Table:
               f"({min(ours):.4g}..{max(ours):.4g} and {min(peer):.4g}..{max(peer):.4g})  {verdict}", flush=True)
 
 
-def compare(table, name, model, precision, prompts, decodes, turns, goals=True) -> None:
+def in_turns(model, precision, prompt, decoded, threads, turns, what) -> tuple:
+    """The runs of ours, and of llama.cpp with or without flash attention, whichever has the better median of `what`."""
+    ours, plain, flash = [], [], []
+    for _ in range(turns):
+        ours.append(measured(OURS, model, prompt, decoded, threads, precision, REPEATS[what]))
+        plain.append(measured(LLAMA, model, prompt, decoded, threads, 0, REPEATS[what]))
+        flash.append(measured(LLAMA, model, prompt, decoded, threads, 1, REPEATS[what]))
+    return ours, min((plain, flash), key=lambda runs: statistics.median(run[what] for run in runs))
+
+
+def compare(table, name, model, precision, prompts, decodes, turns) -> None:
     for prompt in prompts:
-        ours, plain, flash = [], [], []
         few = turns if prompt < 32768 else max(1, turns // 2)
-        for _ in range(few):
-            ours.append(measured(OURS, model, prompt, 0, 2, precision, 2))
-            plain.append(measured(LLAMA, model, prompt, 0, 2, 0, 2))
-            flash.append(measured(LLAMA, model, prompt, 0, 2, 1, 2))
-        best = min((plain, flash), key=lambda runs: statistics.median(run["prefill"] for run in runs))
+        sides = in_turns(model, precision, prompt, 0, 2, few, "prefill")
         table.add(f"{name}, {precision}: prefill of {prompt}, 2 threads", "tokens/s",
-                  [prompt / run["prefill"] for run in ours], [prompt / run["prefill"] for run in best],
-                  PREFILL.get(prompt) if goals else None)
-        table.add(f"{name}, {precision}: peak memory, prefill of {prompt}", "MiB", [run["peak"] / MIB for run in ours],
-                  [run["peak"] / MIB for run in best], 1.5 if goals and prompt >= 8192 else None, at_least=False)
+                  *([prompt / run["prefill"] for run in side] for side in sides), PREFILL.get(prompt))
+        table.add(f"{name}, {precision}: peak memory, prefill of {prompt}", "MiB",
+                  *([run["peak"] / MIB for run in side] for side in sides), 1.5 if prompt >= 8192 else None,
+                  at_least=False)
     for prompt in decodes:
-        ours, plain, flash = [], [], []
-        for _ in range(turns):
-            ours.append(measured(OURS, model, prompt, 64, 1, precision, 1))
-            plain.append(measured(LLAMA, model, prompt, 64, 1, 0, 1))
-            flash.append(measured(LLAMA, model, prompt, 64, 1, 1, 1))
-        best = min((plain, flash), key=lambda runs: statistics.median(run["decode"] for run in runs))
+        sides = in_turns(model, precision, prompt, DECODED, 1, turns, "decode")
         table.add(f"{name}, {precision}: decode after {prompt}, 1 thread", "tokens/s",
-                  [64 / run["decode"] for run in ours], [64 / run["decode"] for run in best],
-                  DECODE.get(prompt) if goals else None)
+                  *([DECODED / run["decode"] for run in side] for side in sides), DECODE.get(prompt))
 
 
 def main() -> int:
