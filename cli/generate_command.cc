@@ -59,9 +59,7 @@ void run(const Options& options) {
   }
   if (!options.json) return fmt::print("\n");
 
-  fmt::print("{{\"tokens\": [");
-  for (size_t t = 0; t < ids.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", ids[t]);
-  fmt::print("], \"prompt_tokens\": {}, \"gaps\": [", n_prompt);
+  fmt::print("{{\"tokens\": {}, \"prompt_tokens\": {}, \"gaps\": [", json_list(ids), n_prompt);
   for (size_t n = 0; n < gaps.size(); ++n) fmt::print("{}{:.6g}", n == 0 ? "" : ", ", gaps[n]);
   fmt::print("]}}\n");
 }

@@ -23,8 +23,7 @@ namespace {
 struct Options {
   ModelOptions model;
   SchemeOptions scheme;
-  std::string text;
-  std::string ids;
+  TokenInput tokens;
   std::string encoder_ids;
   bool json = false;
 };
@@ -39,9 +38,7 @@ std::string json_number(double value) {
 }
 
 void print_json(std::span<const int32_t> tokens, std::span<const double> losses) {
-  fmt::print("{{\"tokens\": [");
-  for (size_t t = 0; t < tokens.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", tokens[t]);
-  fmt::print("], \"losses\": [");
+  fmt::print("{{\"tokens\": {}, \"losses\": [", json_list(tokens));
   for (size_t t = 0; t < losses.size(); ++t)
     fmt::print("{}{}", t == 0 ? "" : ", ", json_number(losses[t]));
   fmt::print("]}}\n");
@@ -61,10 +58,10 @@ void print_table(const std::vector<double>& losses, int64_t trained) {
 // Of any model.
 template <typename AnyModel>
 std::vector<int32_t> read_tokens(const AnyModel& model, const Options& options) {
-  std::vector<int32_t> ids = options.ids.empty() ? model.tokenizer().encode(read_text(options.text))
-                                                 : read_ids(options.ids);
+  const TokenInput& tokens = options.tokens;
+  std::vector<int32_t> ids = tokens.read(model);
   if (ids.size() < 2) {
-    throw Error(options.ids.empty() ? options.text : options.ids, "must give at least two tokens",
+    throw Error(tokens.ids.empty() ? tokens.text : tokens.ids, "must give at least two tokens",
                 std::to_string(ids.size()));
   }
   return ids;
@@ -94,7 +91,7 @@ Scored score(const Options& options) {
   Scored scored{.ids = read_tokens(model, options),
                 .losses = {},
                 .trained = trained_length(model.config()),
-                .adds_bos = options.ids.empty() && model.tokenizer().adds_bos()};
+                .adds_bos = options.tokens.ids.empty() && model.tokenizer().adds_bos()};
   scored.losses = model.losses(scored.ids, options.scheme.positions(model.config()), progress);
   return scored;
 }
@@ -105,7 +102,8 @@ void run(const Options& options) {
 
   fmt::print("{} tokens, {} scored in one pass; scheme {}; trained length {}\n", ids.size(),
              losses.size(), options.scheme.text(), trained);
-  if (options.ids.empty()) fmt::print("BOS: {}\n", adds_bos ? "one, before the text" : "none");
+  if (options.tokens.ids.empty())
+    fmt::print("BOS: {}\n", adds_bos ? "one, before the text" : "none");
   print_table(losses, trained);
   fmt::print("mean loss {:.5f} nats per token, perplexity {:.4f}\n", mean(losses),
              std::exp(mean(losses)));
@@ -119,13 +117,7 @@ void add_losses_command(CLI::App& app) {
       app.add_subcommand("losses", "Loss of every token of a text, in one pass, under any scheme");
   options->model.add_to(*command);
   options->scheme.add_to(*command);
-  CLI::Option_group* input = command->add_option_group("input");
-  input->add_option("--text", options->text,
-                    "A text file, tokenized as the model's file says; - is standard input");
-  input->add_option("--ids", options->ids,
-                    "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
-                    "input");
-  input->require_option(1);
+  options->tokens.add_to(*command);
   command->add_option(
       "--encoder-ids", options->encoder_ids,
       "Of a model with an encoder and a decoder (T5), and needed there: a JSON array "

@@ -1,5 +1,6 @@
 #include "cli/model_options.h"
 
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <charconv>
@@ -107,6 +108,20 @@ std::vector<int32_t> read_ids(const std::string& path) {
     ids.push_back(id.get<int32_t>());
   }
   return ids;
+}
+
+void TokenInput::add_to(CLI::App& command) {
+  CLI::Option_group* input = command.add_option_group("input");
+  input->add_option("--text", text,
+                    "A text file, tokenized as the model's file says; - is standard input");
+  input->add_option("--ids", ids,
+                    "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
+                    "input");
+  input->require_option(1);
+}
+
+std::string json_list(std::span<const int32_t> ids) {
+  return fmt::format("[{}]", fmt::join(ids, ", "));
 }
 
 }  // namespace ropewalk

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,23 @@ std::string read_text(const std::string& path);
 
 // A JSON array of token ids, taken as it is. "-" is standard input. Throws Error.
 std::vector<int32_t> read_ids(const std::string& path);
+
+// Tokens by --text or --ids, of which there must be one.
+struct TokenInput {
+  std::string text;
+  std::string ids;
+
+  void add_to(CLI::App& command);
+
+  // Of a Model or an EncoderModel, whose tokenizer is asked for where a text is given. Throws Error.
+  template <typename AnyModel>
+  std::vector<int32_t> read(const AnyModel& model) const {
+    return ids.empty() ? model.tokenizer().encode(read_text(text)) : read_ids(ids);
+  }
+};
+
+// "[1, 2, 3]"
+std::string json_list(std::span<const int32_t> ids);
 
 }  // namespace ropewalk
 

@@ -21,8 +21,7 @@ namespace {
 struct Options {
   ModelOptions model;
   SchemeOptions scheme;
-  std::string text;
-  std::string ids;
+  TokenInput tokens;
   std::string npy;
   bool json = false;
 };
@@ -32,9 +31,7 @@ std::span<const float> row_of(const States& states, int64_t token) {
 }
 
 void print_json(std::span<const int32_t> tokens, const States& states) {
-  fmt::print("{{\"tokens\": [");
-  for (size_t t = 0; t < tokens.size(); ++t) fmt::print("{}{}", t == 0 ? "" : ", ", tokens[t]);
-  fmt::print("], \"states\": [");
+  fmt::print("{{\"tokens\": {}, \"states\": [", json_list(tokens));
   for (int64_t t = 0; t < states.n; ++t) {
     const std::span<const float> row = row_of(states, t);
     fmt::print("{}[", t == 0 ? "" : ",\n");
@@ -75,9 +72,7 @@ void run(const Options& options) {
                 "of a decoder `ropewalk losses` gives losses");
   }
   const EncoderModel model(std::move(file), options.model.chosen_precision());
-  const std::vector<int32_t> ids = options.ids.empty()
-                                       ? model.tokenizer().encode(read_text(options.text))
-                                       : read_ids(options.ids);
+  const std::vector<int32_t> ids = options.tokens.read(model);
   const Positions positions = options.scheme.positions(model.config());
   States states;
   {
@@ -98,12 +93,7 @@ void add_states_command(CLI::App& app) {
       "states", "Final states of every token of a text, of an encoder (BERT, ModernBERT, T5, ...)");
   options->model.add_to(*command);
   options->scheme.add_to(*command);
-  CLI::Option_group* input = command->add_option_group("input");
-  input->add_option("--text", options->text,
-                    "A text file, tokenized as the model's file says; - is standard input");
-  input->add_option("--ids", options->ids,
-                    "A JSON array of token ids, taken as they are; - is standard input");
-  input->require_option(1);
+  options->tokens.add_to(*command);
   command->add_option("--npy", options->npy,
                       "Write them there, (tokens, width), as NumPy reads them");
   command->add_flag("--json", options->json,

@@ -66,11 +66,7 @@ void run(const Options& options) {
   std::string returns = "[";
   for (const std::string& text : texts) {
     const std::vector<int32_t> encoded = tokenizer->encode(text, how);
-    ids += ids.size() > 1 ? ", [" : "[";
-    for (size_t t = 0; t < encoded.size(); ++t) {
-      ids.append(t == 0 ? "" : ", ").append(std::to_string(encoded[t]));
-    }
-    ids += ']';
+    ids.append(ids.size() > 1 ? ", " : "").append(json_list(encoded));
     const bool same = tokenizer->decode(encoded, {.show_control = options.special}) == text;
     returns.append(returns.size() > 1 ? ", " : "").append(same ? "true" : "false");
   }

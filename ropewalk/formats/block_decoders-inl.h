@@ -149,42 +149,34 @@ inline GroupScale group_scale_at(const uint8_t* packed, size_t group) {
   return {static_cast<float>(scale), static_cast<float>(minimum)};
 }
 
-// 144 bytes: f16 for the scales, f16 for the minima, scales (12), nibbles (128). Groups 2k and
-// 2k + 1 of 32 are the low and the high nibbles of the same 32 bytes.
-inline void decode_q4_k(const uint8_t* __restrict block, float* __restrict out) {
-  const float scale = half_at(block);
-  const float minimum = half_at(block + 2);
-  for (size_t group = 0; group < 8; ++group) {
-    const GroupScale of_group = group_scale_at(block + 4, group);
-    const float group_scale = scale * of_group.scale;
-    const float group_minimum = minimum * of_group.minimum;
-    const uint8_t* const quants = block + 16 + 32 * (group / 2);
-    const size_t shift = group % 2 * 4;
-    float* const to = out + 32 * group;
-    for (size_t i = 0; i < 32; ++i) {
-      to[i] = group_scale * static_cast<float>((quants[i] >> shift) & 15) - group_minimum;
-    }
-  }
-}
-
-// 176 bytes: as Q4_K, with fifth bits (32) before the nibbles: element c of group g has its own in
-// bit g of byte c.
-inline void decode_q5_k(const uint8_t* __restrict block, float* __restrict out) {
+// f16 for the scales, f16 for the minima, scales (12), then of Q5_K fifth bits (32), nibbles (128):
+// 144 or 176 bytes. Groups 2k and 2k + 1 of 32 are the low and the high nibbles of the same 32 bytes;
+// element c of group g has its fifth bit in bit g of byte c.
+template <bool kFifth>
+inline void decode_four_bit_k(const uint8_t* __restrict block, float* __restrict out) {
   const float scale = half_at(block);
   const float minimum = half_at(block + 2);
   const uint8_t* const fifth = block + 16;
+  const uint8_t* const nibbles = fifth + (kFifth ? 32 : 0);
   for (size_t group = 0; group < 8; ++group) {
     const GroupScale of_group = group_scale_at(block + 4, group);
     const float group_scale = scale * of_group.scale;
     const float group_minimum = minimum * of_group.minimum;
-    const uint8_t* const quants = block + 48 + 32 * (group / 2);
+    const uint8_t* const quants = nibbles + 32 * (group / 2);
     const size_t shift = group % 2 * 4;
     float* const to = out + 32 * group;
     for (size_t i = 0; i < 32; ++i) {
-      const int bits = ((quants[i] >> shift) & 15) | ((fifth[i] >> group) & 1) << 4;
+      int bits = (quants[i] >> shift) & 15;
+      if constexpr (kFifth) bits |= ((fifth[i] >> group) & 1) << 4;
       to[i] = group_scale * static_cast<float>(bits) - group_minimum;
     }
   }
+}
+inline void decode_q4_k(const uint8_t* __restrict block, float* __restrict out) {
+  decode_four_bit_k<false>(block, out);
+}
+inline void decode_q5_k(const uint8_t* __restrict block, float* __restrict out) {
+  decode_four_bit_k<true>(block, out);
 }
 
 // 210 bytes: low nibbles (128), upper two bits (64), int8 scales of 16 elements (16), f16.

@@ -84,9 +84,10 @@ struct AttentionOptions {
 //   first_key    keys before it are padding, seen by no row; rows before it come out as zeros.
 //                Positions count from key 0 all the same. What is stored there must be finite.
 //   log_sum_exp  (n_rows, n_heads) of the logits seen, minus infinity where there are none; or empty
-template <typename Element>
+//   TheirRotations  Rotations, or decode()'s
+template <typename Element, typename TheirRotations = Rotations>
 struct AttentionSequence {
-  const Rotations* rotations = nullptr;
+  const TheirRotations* rotations = nullptr;
   const KvTiles<Element>* kv = nullptr;
   const float* queries = nullptr;
   std::span<const float> row_scale;

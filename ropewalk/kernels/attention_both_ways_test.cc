@@ -5,21 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
+#include "ropewalk/testing/random_values.h"
 #include "ropewalk/testing/simd_targets.h"
 
 namespace ropewalk {
 namespace {
-
-std::vector<float> random_values(int64_t size, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = normal(generator);
-  return values;
-}
 
 struct Case {
   int64_t n_queries = 0, n_keys = 0;
@@ -31,10 +23,10 @@ struct Case {
 // The worst difference, in units of the largest value.
 double worst_difference(const Case& c) {
   const int64_t distances = c.n_queries + c.n_keys - 1;
-  const std::vector<float> q = random_values(c.n_queries * c.n_heads * c.head_dim, 1);
-  const std::vector<float> k = random_values(c.n_keys * c.n_kv_heads * c.head_dim, 2);
-  const std::vector<float> v = random_values(c.n_keys * c.n_kv_heads * c.head_dim, 3);
-  const std::vector<float> bias = random_values(c.biased ? c.n_heads * distances : 0, 4);
+  const std::vector<float> q = random_values<float>(c.n_queries * c.n_heads * c.head_dim, 1);
+  const std::vector<float> k = random_values<float>(c.n_keys * c.n_kv_heads * c.head_dim, 2);
+  const std::vector<float> v = random_values<float>(c.n_keys * c.n_kv_heads * c.head_dim, 3);
+  const std::vector<float> bias = random_values<float>(c.biased ? c.n_heads * distances : 0, 4);
   std::vector<float> row_scale;  // scores of a deviation of 1 to 2
   for (int64_t i = 0; i < c.n_queries; ++i)
     row_scale.push_back((1 + 0.15f * static_cast<float>(i % 7)) /

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/math/reference.h"
+#include "ropewalk/testing/random_values.h"
 
 namespace ropewalk {
 namespace {
@@ -18,17 +18,9 @@ constexpr int64_t kTokens = 150, kHeads = 4, kKvHeads = 2, kHeadDim = 12, kFirst
 constexpr float kScale = 0.25F;
 const std::vector<int64_t> kEdges = {0, 1, 10, 64, 100, 1000};
 
-std::vector<float> random_values(int64_t size, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = normal(generator);
-  return values;
-}
-
 struct Inputs {
-  std::vector<float> query = random_values(kTokens * kHeads * kHeadDim, 1);
-  std::vector<float> key = random_values(kTokens * kKvHeads * kHeadDim, 2);
+  std::vector<float> query = random_values<float>(kTokens * kHeads * kHeadDim, 1);
+  std::vector<float> key = random_values<float>(kTokens * kKvHeads * kHeadDim, 2);
 };
 
 double logit(const Rotary& rotary, const Inputs& in, int64_t head, int64_t i, int64_t j) {

@@ -29,26 +29,11 @@ struct DecodeWorkspace {
   AlignedBuffer<float> totals;   // (n_blocks, n_rows, n_heads)
 };
 
-// The newest tokens of a sequence: rows rotations.row() + r, 0 <= r < n_rows = rotations.n_rows().
-// All keys up to the last of them are stored already; a row sees those up to itself, so its result is
-// the one it has alone, to the bit.
-//   queries      (n_rows, n_heads, head_dim), unrotated; n_heads a multiple of kv.n_kv_heads()
-//   row_scale    (n_rows), multiplies the logits of a row: 1 / sqrt(head_dim), multiplier and
-//                temperature together; > 0, finite
-//   out          (n_rows, n_heads, head_dim)
-//   first_key    keys before it are padding, seen by no row; a row before it comes out as zeros.
-//                Positions count from key 0 all the same. What is stored there must be finite.
-//   log_sum_exp  (n_rows, n_heads) of the logits seen, minus infinity where there are none; or empty
+// The newest tokens of a sequence: rows rotations.row() + r, 0 <= r < n_rows = rotations.n_rows(); the
+// rest as for attend(). All keys up to the last of them are stored already; a row sees those up to
+// itself, so its result is the one it has alone, to the bit.
 template <typename Element>
-struct DecodeStep {
-  const DecodeRotations* rotations = nullptr;
-  const KvTiles<Element>* kv = nullptr;
-  const float* queries = nullptr;
-  std::span<const float> row_scale;
-  float* out = nullptr;
-  int64_t first_key = 0;
-  std::span<float> log_sum_exp;
-};
+using DecodeStep = AttentionSequence<Element, DecodeRotations>;
 
 // Within 2e-5 of the double reference for inputs of unit size, of what the cache holds. What is not a
 // number stays so in the rows that see it.

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <map>
 #include <numeric>
-#include <random>
 #include <set>
 #include <sstream>
 
@@ -20,6 +19,7 @@
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/registry.h"
 #include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/testing/random_values.h"
 
 namespace ropewalk {
 namespace {
@@ -42,14 +42,6 @@ Rotary declared_rotary(Head head, PairOrder order) {
 std::vector<std::string> settings(const SchemeInfo& scheme, int64_t n_pairs) {
   if (scheme.candidates == nullptr) return {scheme.example(n_pairs)};
   return scheme.candidates(kTrained, kTarget);
-}
-
-std::vector<double> random_vector(int64_t size, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<double> normal;
-  std::vector<double> values(static_cast<size_t>(size));
-  for (double& value : values) value = normal(generator);
-  return values;
 }
 
 // A scheme on a sequence of n tokens, its spectra worked out once for each length.
@@ -129,8 +121,8 @@ class Setting {
         head_(head),
         order_(order),
         rotary_(apply_scheme(text_, declared_rotary(head, order))),
-        q_(random_vector(head.head_dim, 1)),
-        k_(random_vector(head.head_dim, 2)) {}
+        q_(random_values<double>(head.head_dim, 1)),
+        k_(random_values<double>(head.head_dim, 2)) {}
 
   int64_t checks() const { return checks_; }
 

@@ -42,10 +42,13 @@ TEST_P(Families, LossesAreTheMakers) {
   EXPECT_LE(worst_difference(model.losses(one.ids, positions), one.losses), 1e-4);
 }
 
-// One by one and at once: what generation computes is what losses are computed from.
-TEST_P(Families, OneByOneIsAtOnce) {
-  const Case& one = GetParam();
-  const Model model = Model::load(fixture("families/" + one.file), Precision::kF32);
+struct Grown {
+  std::vector<float> one_by_one;  // logits after the last token, the last nine alone
+  std::vector<float> at_once;
+};
+
+Grown grow(const Case& one, Precision precision) {
+  const Model model = Model::load(fixture("families/" + one.file), precision);
   const Positions positions = make_positions(model.config(), {});
   constexpr size_t kTokens = 80;
   const std::span<const int32_t> ids = std::span(one.ids).first(kTokens);
@@ -53,28 +56,26 @@ TEST_P(Families, OneByOneIsAtOnce) {
   std::vector<float> last = copy(grown.append(ids.first(kTokens - 9)));
   for (size_t t = kTokens - 9; t < kTokens; ++t) last = copy(grown.append(ids.subspan(t, 1)));
   Sequence whole(model, positions, kTokens);
-  EXPECT_LE(worst_difference(last, copy(whole.append(ids))), 2e-5);
+  return {std::move(last), copy(whole.append(ids))};
+}
+
+// One by one and at once: what generation computes is what losses are computed from.
+TEST_P(Families, OneByOneIsAtOnce) {
+  const Grown grown = grow(GetParam(), Precision::kF32);
+  EXPECT_LE(worst_difference(grown.one_by_one, grown.at_once), 2e-5);
 }
 
 // In bf16 generation reads weights and cache by kernels of its own. What is left between the two is
 // what bf16 costs either: a sum of roundings of 2^-9 each.
 TEST_P(Families, OneByOneIsAtOnceInBf16) {
-  const Case& one = GetParam();
-  const Model model = Model::load(fixture("families/" + one.file), Precision::kBf16);
-  const Positions positions = make_positions(model.config(), {});
-  constexpr size_t kTokens = 80;
-  const std::span<const int32_t> ids = std::span(one.ids).first(kTokens);
-  Sequence grown(model, positions, kTokens);
-  std::vector<float> last = copy(grown.append(ids.first(kTokens - 9)));
-  for (size_t t = kTokens - 9; t < kTokens; ++t) last = copy(grown.append(ids.subspan(t, 1)));
-  Sequence whole(model, positions, kTokens);
-  const std::vector<float> wanted = copy(whole.append(ids));
+  const auto [last, wanted] = grow(GetParam(), Precision::kBf16);
   double squares = 0, apart = 0;
   for (size_t id = 0; id < wanted.size(); ++id) {
     squares += static_cast<double>(wanted[id]) * static_cast<double>(wanted[id]);
     apart += std::pow(static_cast<double>(wanted[id]) - static_cast<double>(last[id]), 2);
   }
-  std::printf("%-34s %.4f of the logits' size\n", one.file.c_str(), std::sqrt(apart / squares));
+  std::printf("%-34s %.4f of the logits' size\n", GetParam().file.c_str(),
+              std::sqrt(apart / squares));
   EXPECT_LE(std::sqrt(apart / squares), 0.05);
 }
 
