@@ -14,21 +14,19 @@
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/safetensors.h"
-#include "ropewalk/kernels/vector_ops.h"
 
 namespace ropewalk {
 namespace {
 
 ModelFile open_gguf(const std::string& path) {
   ModelFile file;
-  file.is_gguf = true;
   auto gguf = std::make_shared<GgufFile>(GgufFile::open_all(path));
   file.config = read_gguf_config(*gguf);
   file.keys = ModelKeys::of(*gguf);
   if (gguf->metadata().contains("tokenizer.ggml.model")) {
-    file.tokenizer = make_tokenizer(read_vocabulary(gguf->metadata()));
-  } else {
-    file.no_tokenizer = path + " brings no tokenizer (tokenizer.ggml.model)";
+    std::promise<std::unique_ptr<const Tokenizer>> made;
+    made.set_value(make_tokenizer(read_vocabulary(gguf->metadata())));
+    file.tokenizer = made.get_future();
   }
   file.tensors = std::move(gguf);
   return file;
@@ -41,12 +39,9 @@ ModelFile open_directory(const std::filesystem::path& path) {
   file.config = read_hf_config(document, place);
   file.keys = ModelKeys::of(document, place);
   file.tensors = std::make_shared<Safetensors>(Safetensors::open(path.string()));
-  // Token ids will do without one.
-  try {
-    file.tokenizer = open_directory_tokenizer(path);
-  } catch (const Error& error) {
-    file.no_tokenizer = error.what();
-  }
+  file.tokenizer = std::async(std::launch::deferred, [path] {
+    return std::unique_ptr<const Tokenizer>(open_directory_tokenizer(path));
+  });
   return file;
 }
 
@@ -70,9 +65,24 @@ void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
 }
 
 const Tokenizer& tokenizer_of(const ModelFile& file) {
-  if (file.tokenizer == nullptr)
-    throw Error(file.tensors->name(), "no tokenizer", file.no_tokenizer, "give token ids");
-  return *file.tokenizer;
+  std::string why = "it brings none (tokenizer.ggml.model)";
+  if (file.tokenizer.valid()) {
+    try {
+      return *file.tokenizer.get();
+    } catch (const Error& error) {
+      why = error.what();
+    }
+  }
+  throw Error(file.tensors->name(), "no tokenizer", why, "give token ids");
+}
+
+bool has_tokenizer(const ModelFile& file) {
+  try {
+    tokenizer_of(file);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 ModelFile open_model(const std::string& path) {

@@ -3,6 +3,7 @@
 #define ROPEWALK_ENGINE_MODEL_H_
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,13 +21,14 @@ struct ModelFile {
   std::shared_ptr<const TensorSource> tensors;
   ModelConfig config;
   ModelKeys keys;
-  std::unique_ptr<Tokenizer> tokenizer;  // null where the file brings none that we read
-  std::string no_tokenizer;              // why it is null
-  bool is_gguf = false;
+  // A directory's is read when it is first asked for: it may take seconds, and token ids do without.
+  // Not valid where the file brings none; get() throws Error where it is not read.
+  std::shared_future<std::unique_ptr<const Tokenizer>> tokenizer;
 };
 
-// Throws Error where the file brings none.
+// Throws Error where the file brings none that we read.
 const Tokenizer& tokenizer_of(const ModelFile& file);
+bool has_tokenizer(const ModelFile& file);
 
 // Throws Error naming the first id that is not from 0 to vocabulary - 1.
 void check_ids(std::span<const int32_t> ids, int64_t vocabulary);
@@ -43,7 +45,7 @@ class Model {
   const ModelConfig& config() const { return file_.config; }
   const Decoder& decoder() const { return *decoder_; }
 
-  bool has_tokenizer() const { return file_.tokenizer != nullptr; }
+  bool has_tokenizer() const { return ropewalk::has_tokenizer(file_); }
   // Throws Error where the file brings no tokenizer.
   const Tokenizer& tokenizer() const { return tokenizer_of(file_); }
 
