@@ -25,6 +25,23 @@ class KvCache {
 // Called between layers with the share of the pass that is done, 0 to 1, rising.
 using Progress = std::function<void(double)>;
 
+// What the attention of one layer is given in a pass, and how it scores: the logit of a query and a
+// key is softcap(row_scale * rotated product).
+struct LayerView {
+  int64_t layer = 0;
+  int64_t first_row = 0;
+  int64_t n_rows = 0;
+  const float* q = nullptr;  // (n_rows, n_heads, head_dim), after biases and norms, not rotated
+  const float* k = nullptr;  // (n_rows, n_kv_heads, head_dim), the same
+  std::span<const float> row_scale;  // (n_rows), with 1 / sqrt(head_dim) or what is in its place
+  float softcap = 0;                 // 0: none
+  std::span<const float> sinks;  // (n_heads), logits that take weight and give nothing; or empty
+  int64_t chunk = 0;             // a row sees the keys of its own chunk; 0: all
+};
+
+// Called by the thread that runs the pass, once a layer, in order; what it is shown is gone after.
+using LayerObserver = std::function<void(const LayerView&)>;
+
 // Rows of a sequence of `length` tokens that one pass computes.
 struct Pass {
   std::span<const int32_t> ids;  // of the rows, (n_rows), each within the vocabulary
@@ -32,6 +49,7 @@ struct Pass {
   int64_t length = 0;            // tokens of the whole sequence, >= first_row + n_rows
   const Positions* positions = nullptr;
   Progress progress = {};
+  LayerObserver observer = {};
 };
 
 // Immutable once loaded: any number of passes over different caches may run, one after the other.

@@ -126,6 +126,20 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
   return losses;
 }
 
+void Model::observe(std::span<const int32_t> ids, const Positions& positions,
+                    const LayerObserver& observer, const Progress& progress) const {
+  if (ids.empty()) throw Error("token ids", "must be at least one", "none");
+  check_ids(ids, decoder_->vocabulary());
+  const auto n = static_cast<int64_t>(ids.size());
+  const std::unique_ptr<KvCache> cache = decoder_->make_cache(n);
+  decoder_->forward({.ids = ids,
+                     .length = n,
+                     .positions = &positions,
+                     .progress = progress,
+                     .observer = observer},
+                    *cache);
+}
+
 Sequence::Sequence(const Model& model, const Positions& positions, int64_t capacity)
     : model_(model),
       positions_(positions),

@@ -55,6 +55,11 @@ class Model {
   std::vector<double> losses(std::span<const int32_t> ids, const Positions& positions,
                              const Progress& progress = {}) const;
 
+  // Runs the layers over all tokens in one pass and shows each to the observer.
+  //   ids  at least one, each within the vocabulary; throws Error otherwise
+  void observe(std::span<const int32_t> ids, const Positions& positions,
+               const LayerObserver& observer, const Progress& progress = {}) const;
+
  private:
   ModelFile file_;
   std::unique_ptr<Decoder> decoder_;

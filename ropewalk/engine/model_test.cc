@@ -67,6 +67,29 @@ TEST(Model, Float32AnglesAreNearExactOnes) {
   EXPECT_LE(worst_difference(a, b), 5e-3);
 }
 
+TEST(Model, ShowsQueriesAndKeysBeforeTheyAreRotated) {
+  std::vector<int32_t> ids = some_tokens(200);
+  ids[150] = ids[3];
+  std::vector<int64_t> layers;
+  std::vector<bool> alike;  // the queries and keys of the two equal tokens
+  tiny_model().observe(
+      ids, under(tiny_model(), "temperature,factor=2"), [&](const LayerView& view) {
+        const auto equal = [](const float* rows, size_t width) {
+          return std::equal(rows + 3 * width, rows + 4 * width, rows + 150 * width);
+        };
+        layers.push_back(view.layer);
+        alike.push_back(equal(view.q, 4 * 8) && equal(view.k, 2 * 8));
+        EXPECT_EQ(view.n_rows, 200);
+        EXPECT_EQ(view.row_scale.size(), 200u);
+        EXPECT_FLOAT_EQ(view.row_scale[9], 2 / std::sqrt(8.0f));
+        EXPECT_EQ(view.chunk, 0);
+        EXPECT_TRUE(view.sinks.empty());
+      });
+  EXPECT_EQ(layers, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(alike, (std::vector<bool>{true, false}));  // the second layer has seen their places
+  EXPECT_THROW(tiny_model().observe({}, under(tiny_model(), "declared"), {}), Error);
+}
+
 const char* const kManySchemes[] = {
     "declared",
     "yarn,factor=4",

@@ -158,6 +158,7 @@ class Transformer : public Decoder {
     for (int64_t n = 0; n < shape_.n_layers; ++n) {
       const Layer& layer = layers_[size(n)];
       project(layer, rows, state);
+      if (pass.observer) show(pass, n, state);
       cache.layers[size(n)].store(pass.first_row, rows, state.k.data(), state.v.data());
       if (state.decodes) {
         decode_row(pass, n, cache, state);
@@ -197,6 +198,18 @@ class Transformer : public Decoder {
       layer.attention.project(block, in, state.q.data() + q, state.k.data() + k, state.v.data() + k,
                               scratch.attention);
     });
+  }
+
+  void show(const Pass& pass, int64_t n, const State& state) const {
+    pass.observer({.layer = n,
+                   .first_row = pass.first_row,
+                   .n_rows = static_cast<int64_t>(pass.ids.size()),
+                   .q = state.q.data(),
+                   .k = state.k.data(),
+                   .row_scale = state.row_scale[pass.positions->layers[size(n)]],
+                   .softcap = blueprint_.score_softcap,
+                   .sinks = layers_[size(n)].attention.sinks(),
+                   .chunk = rotates_[size(n)] ? blueprint_.chunk : 0});
   }
 
   // Output projection, residual, and the feed-forward half.
