@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@
 #include "ropewalk/config/output_file.h"
 #include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/study/copy_gain.h"
 #include "ropewalk/study/identity.h"
 #include "ropewalk/study/race.h"
 #include "ropewalk/study/recommend.h"
+#include "ropewalk/study/record.h"
 
 namespace ropewalk {
 namespace {
@@ -205,6 +208,50 @@ void write_winner(const Options& options, const ExtendReport& report,
                          .force = options.force});
 }
 
+StudyFacts describe_study(const Options& options, const Model& model, const StudyText& text,
+                          TargetEngine engine) {
+  StudyFacts facts{.model = file_name(options.model.path),
+                   .description = describe_model(model.config()),
+                   .trained_length = trained_length(model.config()),
+                   .target_length = options.target,
+                   .engine = to_string(engine),
+                   .precision = options.model.precision,
+                   .text = text.describe(),
+                   .threads = omp_get_max_threads(),
+                   .started = utc_now()};
+  for (const Window& window : text.windows) {
+    const bool copies = facts.windows.size() < options.copy_windows;
+    facts.windows.push_back({.document = file_name(text.documents[window.document].name),
+                             .first = window.first,
+                             .tokens = static_cast<int64_t>(window.ids.size()),
+                             .repeats = copies
+                                            ? make_copy_test(window, facts.trained_length).repeats
+                                            : std::vector<Repeat>()});
+  }
+  return facts;
+}
+
+// By canonical name.
+std::map<std::string, SchemeFacts> describe_schemes(const Model& model, const RaceOptions& race) {
+  std::map<std::string, SchemeFacts> schemes;
+  std::vector<std::string> names = race.candidates;
+  names.push_back("declared");
+  for (const std::string& name : names) {
+    SchemeFacts facts = scheme_facts(model.config(), race.format, name, race.target_length);
+    schemes[facts.scheme] = std::move(facts);
+  }
+  return schemes;
+}
+
+// What lets the study be reported without model and text.
+void put_facts(StudyStore& store, const StudyFacts& facts,
+               const std::map<std::string, SchemeFacts>& schemes, const std::string& outcome = {}) {
+  std::map<std::string, std::string> records = {{kFactsRecord, to_json(facts)}};
+  for (const auto& [name, scheme] : schemes) records[kSchemeRecords + name] = to_json(scheme);
+  if (!outcome.empty()) records[kOutcomeRecord] = outcome;
+  store.put_records(records);
+}
+
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const TargetEngine engine = choose_engine(options);
@@ -227,12 +274,15 @@ void run(const Options& options) {
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
+  StudyFacts facts = describe_study(options, model, text, engine);
   const RaceOptions race{.target_length = options.target,
                          .engine = engine,
                          .format = model_format(options.model.path),
                          .candidates = candidates(options, trained),
                          .copy_windows = options.copy_windows,
                          .halve = options.schemes.empty()};
+  std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
+  put_facts(store, facts, schemes);
   {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));
@@ -253,6 +303,10 @@ void run(const Options& options) {
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
       .threads = omp_get_max_threads(),
       .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
+  facts.finished = utc_now();
+  for (const Candidate& candidate : report.candidates)
+    schemes.at(candidate.scheme).finalist = candidate.finalist;
+  put_facts(store, facts, schemes, outcome_json(report));
   fmt::print("{}", options.json ? to_json(report) : to_text(report));
   std::fflush(stdout);
   if (not_written != nullptr) std::rethrow_exception(not_written);

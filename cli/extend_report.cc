@@ -71,12 +71,6 @@ std::string how_to_run(const ExtendReport& report) {
   return text;
 }
 
-// The last part of a path, with or without a slash behind it.
-std::string file_name(const std::string& path) {
-  const std::filesystem::path whole(path);
-  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-}
-
 Json mean_of(const std::optional<Estimate>& estimate) {
   return estimate ? Json(estimate->mean) : Json(nullptr);
 }
@@ -130,6 +124,27 @@ Json run_json(const ExtendReport& report) {
   return out;
 }
 
+Json whole_json(const ExtendReport& report) {
+  Json out;
+  out["model"] = file_name(report.model);
+  out["trained_length"] = report.trained_length;
+  out["target_length"] = report.target_length;
+  out["engine"] = to_string(report.engine);
+  out["text"] = report.text;
+  out["candidates"] = Json::array();
+  for (const Candidate& candidate : report.candidates)
+    out["candidates"].push_back(candidate_json(candidate));
+  out["best_portable"] = winner_json(report, report.recommendation.best_portable);
+  out["best_overall"] = winner_json(report, report.recommendation.best_overall);
+  out["why"] = report.recommendation.why;
+  out["prompt_tokens"] = report.prompt_tokens;
+  out["passages"] = Json::array();
+  for (const auto& [scheme, passage] : report.passages)
+    out["passages"].push_back({{"scheme", scheme}, {"text", passage}});
+  out["run"] = run_json(report);
+  return out;
+}
+
 }  // namespace
 
 std::string to_text(const ExtendReport& report) {
@@ -152,28 +167,26 @@ std::string to_text(const ExtendReport& report) {
                       duration_text(report.run.seconds), report.run.threads,
                       report.run.threads == 1 ? "" : "s",
                       static_cast<double>(report.run.peak_bytes) / (1 << 30), report.run.study);
+  text += fmt::format("As a page: ropewalk report {} -o report.html\n", report.run.study);
   return text;
 }
 
 std::string to_json(const ExtendReport& report) {
-  Json out;
-  out["model"] = file_name(report.model);
-  out["trained_length"] = report.trained_length;
-  out["target_length"] = report.target_length;
-  out["engine"] = to_string(report.engine);
-  out["text"] = report.text;
-  out["candidates"] = Json::array();
-  for (const Candidate& candidate : report.candidates)
-    out["candidates"].push_back(candidate_json(candidate));
-  out["best_portable"] = winner_json(report, report.recommendation.best_portable);
-  out["best_overall"] = winner_json(report, report.recommendation.best_overall);
-  out["why"] = report.recommendation.why;
-  out["prompt_tokens"] = report.prompt_tokens;
-  out["passages"] = Json::array();
-  for (const auto& [scheme, passage] : report.passages)
-    out["passages"].push_back({{"scheme", scheme}, {"text", passage}});
-  out["run"] = run_json(report);
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return whole_json(report).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string outcome_json(const ExtendReport& report) {
+  Json out = whole_json(report);
+  out["run"].erase("study");
+  out["run"].erase("model_path");
+  if (report.written) out["run"]["output"] = file_name(report.written->output);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// With or without a slash behind it.
+std::string file_name(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
 }  // namespace ropewalk

@@ -39,6 +39,12 @@ struct ExtendReport {
 std::string to_text(const ExtendReport& report);
 std::string to_json(const ExtendReport& report);
 
+// The same for a study to keep: on one line, and without what names this machine's folders.
+std::string outcome_json(const ExtendReport& report);
+
+// The last part of a path.
+std::string file_name(const std::string& path);
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_CLI_EXTEND_REPORT_H_

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,10 @@ struct Row {
 };
 
 Row look(const Rotary& rotary, const Spectrum& spectrum, int64_t n, int64_t distance) {
-  const int64_t i = n - 1;
-  const int64_t j = i - distance;
-  Row row{.distance = distance, .seen = rotary.visibility.sees(i, j)};
+  const std::optional<DoubleDouble> effective = effective_distance(rotary, n, distance);
+  Row row{.distance = distance, .seen = effective.has_value()};
   if (!row.seen) return row;
-  row.effective = static_cast<double>(rotary.distance.at(rotary.visibility.standing(i, j), j));
+  row.effective = static_cast<double>(*effective);
   for (const DoubleDouble& speed : spectrum.turns_per_token) {
     row.heard +=
         rotary.mask.past == PairMask::Past::kHeard || distance <= rotary.mask.last_heard(speed) ? 1

@@ -83,4 +83,11 @@ int64_t longest_within(const DistanceMap& map, DoubleDouble bound, int64_t most,
   return most;
 }
 
+std::optional<DoubleDouble> effective_distance(const Rotary& rotary, int64_t n, int64_t d) {
+  const int64_t i = n - 1;
+  const int64_t j = i - d;
+  if (!rotary.visibility.sees(i, j)) return std::nullopt;
+  return rotary.distance.at(rotary.visibility.standing(i, j), j);
+}
+
 }  // namespace ropewalk

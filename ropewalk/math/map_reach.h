@@ -4,6 +4,7 @@
 #define ROPEWALK_MATH_MAP_REACH_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "ropewalk/math/distance_map.h"
 #include "ropewalk/math/rotary.h"
@@ -22,6 +23,12 @@ DoubleDouble farthest_distance(const DistanceMap& map, int64_t n, const Visibili
 //   most   >= 0
 int64_t longest_within(const DistanceMap& map, DoubleDouble bound, int64_t most,
                        const Visibility& seen = {});
+
+// The distance that the last query of n tokens sees at the true distance d, for the first of the
+// pairs that the map moves; nothing where it does not see that key.
+//   rotary  of that length: see at_length()
+//   d       0 <= d < n
+std::optional<DoubleDouble> effective_distance(const Rotary& rotary, int64_t n, int64_t d);
 
 }  // namespace ropewalk
 

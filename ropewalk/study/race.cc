@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/study/copy_gain.h"
+#include "ropewalk/study/results.h"
 
 namespace ropewalk {
 namespace {
@@ -27,9 +26,7 @@ struct Runner {
   Candidate candidate;
   Kind kind = Kind::kOther;
   Positions positions;
-  std::vector<Tally> inside;  // by window
-  std::vector<Tally> beyond;
-  std::vector<Tally> all;
+  Tallies tallies;
 };
 
 class Race {
@@ -116,26 +113,10 @@ class Race {
     return cells + total() * 2 * std::min(options_.copy_windows, windows_.size());
   }
 
-  // Mean loss where the target length tells most: beyond L, or over everything where nothing lies
-  // beyond.
-  static double rank(const Runner& runner) {
-    const auto mean = [](const std::vector<Tally>& tallies) {
-      Tally total;
-      for (const Tally& tally : tallies) {
-        total.sum += tally.sum;
-        total.count += tally.count;
-      }
-      return total.count > 0 ? total.sum / static_cast<double>(total.count) : std::nan("");
-    };
-    const double beyond = mean(runner.beyond);
-    const double value = std::isnan(beyond) ? mean(runner.all) : beyond;
-    return std::isnan(value) ? std::numeric_limits<double>::infinity()
-                             : value;  // what fails comes last
-  }
-
   static void sort_by_rank(std::vector<Runner*>& runners) {
     std::sort(runners.begin(), runners.end(), [](const Runner* a, const Runner* b) {
-      return std::tuple(rank(*a), a->candidate.scheme) < std::tuple(rank(*b), b->candidate.scheme);
+      return std::tuple(a->tallies.rank(), a->candidate.scheme) <
+             std::tuple(b->tallies.rank(), b->candidate.scheme);
     });
   }
 
@@ -188,61 +169,32 @@ class Race {
   }
 
   void score(Runner& runner, size_t w) {
-    const std::vector<double> values = losses(runner, "plain", w, windows_[w].ids);
-    Tally inside;
-    Tally beyond;
-    Tally all;
-    for (size_t t = 0; t < values.size(); ++t) {
-      (static_cast<int64_t>(t) < trained_ ? inside : beyond).add(values[t]);
-      all.add(values[t]);
-    }
-    runner.inside.push_back(inside);
-    runner.beyond.push_back(beyond);
-    runner.all.push_back(all);
+    runner.tallies.add_losses(losses(runner, "plain", w, windows_[w].ids), trained_);
   }
 
   void copy_tests(const std::vector<Runner*>& finalists) {
     const size_t count = std::min(options_.copy_windows, windows_.size());
     for (Runner* runner : finalists) {
       runner->candidate.finalist = true;
-      std::vector<Tally> inside;
-      std::vector<Tally> beyond;
       for (size_t w = 0; w < count; ++w) {
         const CopyTest test = make_copy_test(windows_[w], trained_);
         if (test.repeats.empty()) continue;
         const std::vector<double> repeated = losses(*runner, "repeated", w, test.repeated);
         const std::vector<double> control = losses(*runner, "control", w, test.control);
-        const CopyGain gain = copy_gain(test, trained_, repeated, control);
-        inside.push_back(gain.inside);
-        beyond.push_back(gain.beyond);
+        runner->tallies.add_copy(copy_gain(test, trained_, repeated, control));
       }
-      runner->candidate.copy_inside = estimate(inside);
-      runner->candidate.copy_beyond = estimate(beyond);
     }
   }
 
   std::vector<Candidate> finish() {
-    const Runner& declared = runners_.front();
-    std::vector<Runner*> order;
-    for (Runner& runner : runners_) {
-      Candidate& candidate = runner.candidate;
-      candidate.windows = runner.all.size();
-      candidate.inside = estimate(runner.inside);
-      candidate.beyond = estimate(runner.beyond);
-      candidate.inside_cost = estimate_difference(
-          runner.inside, std::span(declared.inside).first(runner.inside.size()));
-      order.push_back(&runner);
-    }
-    std::sort(order.begin(), order.end(), [](const Runner* a, const Runner* b) {
-      const auto key = [](const Runner& runner) {
-        return std::tuple(!runner.candidate.finalist,
-                          -static_cast<int64_t>(runner.candidate.windows), rank(runner),
-                          runner.candidate.scheme);
-      };
-      return key(*a) < key(*b);
-    });
+    const std::span<const Tally> declared = runners_.front().tallies.inside;
     std::vector<Candidate> candidates;
-    for (Runner* runner : order) candidates.push_back(std::move(runner->candidate));
+    for (Runner& runner : runners_) {
+      fill_estimates(runner.tallies, declared.first(runner.tallies.inside.size()),
+                     runner.candidate);
+      candidates.push_back(std::move(runner.candidate));
+    }
+    sort_candidates(candidates);
     return candidates;
   }
 

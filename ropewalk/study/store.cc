@@ -1,7 +1,6 @@
 #include "ropewalk/study/store.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,99 +10,17 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <map>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/formats/printable.h"
+#include "ropewalk/study/database.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr const char* kSchemaVersion = "1";
-constexpr int64_t kApplicationId = 0x526f7065;  // "Rope", in the file's header
-
-// A statement that finalises itself; its failures name the study.
-class Statement {
- public:
-  Statement(sqlite3* database, const std::string& path, const char* sql)
-      : database_(database), path_(path) {
-    check(sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr));
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  void bind(int index, const std::string& text) {
-    check(sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()),
-                            SQLITE_TRANSIENT));
-  }
-  void bind(int index, int64_t number) { check(sqlite3_bind_int64(statement_, index, number)); }
-  void bind(int index, double number) { check(sqlite3_bind_double(statement_, index, number)); }
-  void bind(int index, const std::vector<double>& numbers) {
-    check(sqlite3_bind_blob64(statement_, index, numbers.data(), numbers.size() * sizeof(double),
-                              SQLITE_TRANSIENT));
-  }
-
-  // True where there is a row.
-  bool step() {
-    const int result = sqlite3_step(statement_);
-    if (result != SQLITE_ROW && result != SQLITE_DONE) check(result);
-    return result == SQLITE_ROW;
-  }
-
-  std::string text(int column) const {
-    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return bytes == nullptr
-               ? ""
-               : std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-  }
-  double number(int column) const { return sqlite3_column_double(statement_, column); }
-  size_t bytes(int column) const {
-    return static_cast<size_t>(sqlite3_column_bytes(statement_, column));
-  }
-  std::vector<double> numbers(int column) const {
-    const auto bytes = static_cast<size_t>(sqlite3_column_bytes(statement_, column));
-    std::vector<double> values(bytes / sizeof(double));
-    if (!values.empty())
-      std::memcpy(values.data(), sqlite3_column_blob(statement_, column),
-                  values.size() * sizeof(double));
-    return values;
-  }
-
- private:
-  void check(int result) const {
-    if (result == SQLITE_OK) return;
-    throw Error(path_, "the study's file cannot be used", sqlite3_errmsg(database_),
-                "is it a study, and is there room on the disk?");
-  }
-
-  sqlite3* database_;
-  const std::string& path_;
-  sqlite3_stmt* statement_ = nullptr;
-};
-
-// Before anything is made beside it. A name that is free, or an empty file, may become a study.
-const std::string& refuse_other_files(const std::string& path) {
-  if (path.empty() || path.starts_with(':') || path.starts_with("file:")) {
-    throw Error("--study",
-                "must name a file: SQLite would keep nothing under this name, or elsewhere",
-                path.empty() ? "an empty name" : path, "put ./ before the name");
-  }
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return path;
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::string start(kMagic.size(), ' ');
-  if (S_ISREG(status.st_mode)) {
-    if (status.st_size == 0) return path;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(path, "the study's file cannot be read", std::strerror(errno));
-    file.read(start.data(), static_cast<std::streamsize>(start.size()));
-    if (start == kMagic) return path;
-  }
-  throw Error(path, "must be a study of Ropewalk",
-              S_ISDIR(status.st_mode) ? "a folder" : "a file of another kind",
-              "name another file with --study: a new one is made");
-}
+constexpr const char* kSchemaVersion = "2";
+constexpr const char* kCellsAloneVersion = "1";
+constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
 
 // A regular file that holds nothing but the number of a process, or nothing yet: no other file may be
 // written over or removed.
@@ -177,83 +94,153 @@ class StudyStore::Lock {
   int descriptor_ = -1;
 };
 
-struct StudyStore::Database {
-  sqlite3* handle = nullptr;
-  ~Database() { sqlite3_close(handle); }
-};
+namespace {
+
+// What no pass gives is not measured.
+bool is_measured(const std::vector<double>& losses) {
+  return std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); });
+}
+
+std::map<std::string, std::string> read_identity(const StudyDatabase& database) {
+  std::map<std::string, std::string> stored;
+  StudyStatement all(database, "SELECT name, value FROM identity");
+  while (all.step()) stored[all.text(0)] = all.text(1);
+  return stored;
+}
+
+template <typename Write>
+void all_or_none(const StudyDatabase& database, const Write& write) {
+  database.run("BEGIN IMMEDIATE");
+  try {
+    write();
+    database.run("COMMIT");
+  } catch (...) {
+    database.roll_back();
+    throw;
+  }
+}
+
+// Schema 1 has cells alone: what is missing is written by the next `extend`.
+void check_schema(const std::string& path, const std::string& schema) {
+  if (schema == kSchemaVersion || schema == kCellsAloneVersion) return;
+  throw Error(path, std::string("must be a study of schema ") + kSchemaVersion + " or older",
+              printable(schema), "a newer Ropewalk made it: use that one");
+}
+
+}  // namespace
 
 StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
-    : path_(std::move(path)),
-      lock_(std::make_unique<Lock>(refuse_other_files(path_))),
-      database_(std::make_unique<Database>()) {
-  if (sqlite3_open(path_.c_str(), &database_->handle) != SQLITE_OK) {
-    throw Error(path_, "the study's file cannot be opened", sqlite3_errmsg(database_->handle));
-  }
-  sqlite3_busy_timeout(database_->handle, 5000);
-  const auto run = [&](const char* sql) { Statement(database_->handle, path_, sql).step(); };
-  const auto number = [&](const char* sql) {
-    Statement query(database_->handle, path_, sql);
-    return query.step() ? static_cast<int64_t>(query.number(0)) : 0;
-  };
-  run("PRAGMA synchronous = FULL");
-  run("BEGIN IMMEDIATE");
-  if (number("SELECT count(*) FROM sqlite_master") > 0 &&
-      number("PRAGMA application_id") != kApplicationId) {
-    throw Error(path_, "must be a study of Ropewalk", "a database of something else",
-                "name another file with --study");
-  }
-  run(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
-  run("CREATE TABLE IF NOT EXISTS identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
-      "ROWID");
-  run("CREATE TABLE IF NOT EXISTS cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT "
-      "NULL, seconds REAL, "
-      "PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
+    : lock_(std::make_unique<Lock>(refuse_other_files(path))),
+      database_(std::make_unique<StudyDatabase>(std::move(path), StudyDatabase::Open::kCreate)) {
+  all_or_none(*database_, [&] { create_or_check(identity); });
+}
 
-  std::map<std::string, std::string> stored;
-  Statement all(database_->handle, path_, "SELECT name, value FROM identity");
-  while (all.step()) stored[all.text(0)] = all.text(1);
-  StudyIdentity wanted = identity;
-  wanted.emplace_back("schema", kSchemaVersion);
-  for (const auto& [name, value] : wanted) {
-    if (stored.empty()) {
-      Statement add(database_->handle, path_, "INSERT INTO identity VALUES (?, ?)");
-      add.bind(1, name);
-      add.bind(2, value);
-      add.step();
-    } else if (stored[name] != value) {
-      throw Error(path_, "the study is of another " + name + " (" + stored[name] + ")", value,
+void StudyStore::create_or_check(const StudyIdentity& identity) {
+  database_->run(
+      "CREATE TABLE IF NOT EXISTS identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT "
+      "ROWID");
+  database_->run(
+      "CREATE TABLE IF NOT EXISTS cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT "
+      "NULL, seconds REAL, PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
+  database_->run(
+      "CREATE TABLE IF NOT EXISTS record (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT "
+      "ROWID");
+  std::map<std::string, std::string> stored = read_identity(*database_);
+  if (!stored.empty()) {
+    check_schema(path(), stored["schema"]);
+    for (const auto& [name, value] : identity) {
+      if (stored[name] == value) continue;
+      throw Error(path(), "the study is of another " + name + " (" + stored[name] + ")", value,
                   "name another file with --study");
     }
   }
-  run("COMMIT");
+  StudyIdentity wanted = identity;
+  wanted.emplace_back("schema", kSchemaVersion);
+  for (const auto& [name, value] : wanted) {
+    if (stored[name] == value) continue;
+    StudyStatement add(*database_, "INSERT OR REPLACE INTO identity VALUES (?, ?)");
+    add.bind(1, name);
+    add.bind(2, value);
+    add.step();
+  }
 }
 
 StudyStore::~StudyStore() = default;
 
+const std::string& StudyStore::path() const { return database_->path(); }
+
 std::optional<Cell> StudyStore::find(const CellKey& key) const {
-  Statement select(database_->handle, path_,
-                   "SELECT losses, seconds FROM cell WHERE scheme = ? AND text = ? AND window = ?");
+  StudyStatement select(
+      *database_, "SELECT losses, seconds FROM cell WHERE scheme = ? AND text = ? AND window = ?");
   select.bind(1, key.scheme);
   select.bind(2, key.text);
   select.bind(3, key.window);
-  // What no pass gives is not measured: the pass is run again.
-  constexpr size_t kMostBytes = (size_t{1} << 24) * sizeof(double);
-  if (!select.step() || select.bytes(0) > kMostBytes) return std::nullopt;
+  if (!select.step() || select.bytes(0) > kMostCellBytes) return std::nullopt;
   const std::vector<double> losses = select.numbers(0);
-  if (!std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); })) {
-    return std::nullopt;
-  }
+  if (!is_measured(losses)) return std::nullopt;  // the pass is run again
   return Cell{.losses = losses, .seconds = select.number(1)};
 }
 
 void StudyStore::insert(const CellKey& key, const Cell& cell) {
-  Statement add(database_->handle, path_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)");
+  StudyStatement add(*database_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)");
   add.bind(1, key.scheme);
   add.bind(2, key.text);
   add.bind(3, key.window);
   add.bind(4, cell.losses);
   add.bind(5, cell.seconds);
   add.step();
+}
+
+void StudyStore::insert_all(const std::map<CellKey, Cell>& cells) {
+  all_or_none(*database_, [&] {
+    for (const auto& [key, cell] : cells) insert(key, cell);
+  });
+}
+
+std::optional<std::string> StudyStore::record(const std::string& name) const {
+  StudyStatement select(*database_, "SELECT json FROM record WHERE name = ?");
+  select.bind(1, name);
+  if (!select.step()) return std::nullopt;
+  return select.text(0);
+}
+
+void StudyStore::put_records(const std::map<std::string, std::string>& records) {
+  all_or_none(*database_, [&] {
+    for (const auto& [name, json] : records) {
+      StudyStatement add(*database_, "INSERT OR REPLACE INTO record VALUES (?, ?)");
+      add.bind(1, name);
+      add.bind(2, json);
+      add.step();
+    }
+  });
+}
+
+StudyContents read_study(const std::string& path) {
+  const StudyDatabase database(path, StudyDatabase::Open::kExisting);
+  database.run("BEGIN");  // one moment of a study that may still be running
+  for (const char* table : {"identity", "cell"}) {
+    if (database.has_table(table)) continue;
+    throw Error(path, "must hold a study", std::string("no table ") + table);
+  }
+  StudyContents contents{.path = path};
+  for (const auto& [name, value] : read_identity(database)) {
+    if (name == "schema") {
+      check_schema(path, value);
+    } else {
+      contents.identity.emplace_back(name, value);
+    }
+  }
+  StudyStatement cells(database, "SELECT scheme, text, window, losses, seconds FROM cell");
+  while (cells.step()) {
+    if (cells.bytes(3) > kMostCellBytes) continue;
+    Cell cell{.losses = cells.numbers(3), .seconds = cells.number(4)};
+    if (!is_measured(cell.losses)) continue;
+    contents.cells[{cells.text(0), cells.text(1), cells.integer(2)}] = std::move(cell);
+  }
+  if (!database.has_table("record")) return contents;
+  StudyStatement records(database, "SELECT name, json FROM record");
+  while (records.step()) contents.records[records.text(0)] = records.text(1);
+  return contents;
 }
 
 }  // namespace ropewalk

@@ -2,7 +2,9 @@
 #ifndef ROPEWALK_STUDY_STORE_H_
 #define ROPEWALK_STUDY_STORE_H_
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,10 +24,14 @@ struct CellKey {
   std::string scheme;  // canonical
   std::string text;    // "plain", "repeated", "control"
   int64_t window = 0;
+
+  auto operator<=>(const CellKey&) const = default;
 };
 
 // What a study measures. All of it must be equal for a study to go on.
 using StudyIdentity = std::vector<std::pair<std::string, std::string>>;  // name, value
+
+class StudyDatabase;
 
 // One SQLite file, held by one process at a time.
 class StudyStore {
@@ -40,22 +46,41 @@ class StudyStore {
   StudyStore(const StudyStore&) = delete;
   StudyStore& operator=(const StudyStore&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const;
 
   std::optional<Cell> find(const CellKey& key) const;
 
   // On disk when it returns. Throws Error where that fails (a full disk): the rows before stay as
   // they are.
   void insert(const CellKey& key, const Cell& cell);
+  // All of them or, where it throws Error, none.
+  void insert_all(const std::map<CellKey, Cell>& cells);
+
+  // What else is known of the study, one JSON document for each name: study/record.h says which.
+  std::optional<std::string> record(const std::string& name) const;
+  // All of them or, where it throws Error, none.
+  void put_records(const std::map<std::string, std::string>& records);
 
  private:
   class Lock;
-  struct Database;
 
-  std::string path_;
+  void create_or_check(const StudyIdentity& identity);
+
   std::unique_ptr<Lock> lock_;
-  std::unique_ptr<Database> database_;
+  std::unique_ptr<StudyDatabase> database_;
 };
+
+// All that a study's file holds.
+struct StudyContents {
+  std::string path;
+  StudyIdentity identity = {};
+  std::map<CellKey, Cell> cells = {};
+  std::map<std::string, std::string> records = {};  // name, JSON
+};
+
+// Reads a study as it stands, be it finished, running or killed; its file is left as it is. Throws
+// Error where it is no study.
+StudyContents read_study(const std::string& path);
 
 }  // namespace ropewalk
 

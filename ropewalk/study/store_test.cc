@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/study/database.h"
 
 namespace ropewalk {
 namespace {
@@ -159,6 +160,111 @@ TEST_F(StudyStoreTest, ALivingHolderIsNamedAndADeadOneTakenOver) {
   waitpid(holder, nullptr, 0);
   const StudyStore store(path_, identity_);
   EXPECT_TRUE(store.find(key_)) << "what the dead process had finished";
+}
+
+TEST_F(StudyStoreTest, RecordsAreKeptAndReadWithTheCells) {
+  {
+    StudyStore store(path_, identity_);
+    store.insert(key_, {.losses = {1.5, 2.5}, .seconds = 3});
+    store.put_records({{"facts", "{}"}, {"table/a", "[1]"}});
+    EXPECT_EQ(store.record("facts"), "{}");
+    EXPECT_EQ(store.record("other"), std::nullopt);
+    // As a report reads a study that is running.
+    EXPECT_EQ(read_study(path_).cells.size(), 1u);
+  }
+  const StudyContents contents = read_study(path_);
+  EXPECT_EQ(contents.identity, identity_);
+  EXPECT_EQ(contents.cells.at(key_).losses, (std::vector<double>{1.5, 2.5}));
+  EXPECT_EQ(contents.records.at("table/a"), "[1]");
+}
+
+// What one writes by hand as the first schema did.
+TEST_F(StudyStoreTest, AStudyOfCellsAloneGoesOnAndANewerOneIsRefused) {
+  {
+    const StudyDatabase old(path_, StudyDatabase::Open::kCreate);
+    old.run("CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+    old.run("INSERT INTO identity VALUES ('model', 'm1'), ('text', 't1'), ('schema', '1')");
+    old.run(
+        "CREATE TABLE cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT NULL, "
+        "seconds REAL, PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
+    old.run("INSERT INTO cell VALUES ('cap,window=8', 'plain', 3, x'000000000000f03f', 1.0)");
+  }
+  EXPECT_TRUE(read_study(path_).records.empty());
+  {
+    StudyStore store(path_, identity_);
+    EXPECT_EQ(store.find(key_)->losses, std::vector<double>{1.0});
+    store.put_records({{"facts", "{}"}});
+  }
+  const StudyDatabase newer(path_, StudyDatabase::Open::kCreate);
+  EXPECT_EQ(newer.number("SELECT value FROM identity WHERE name = 'schema'"), 2);
+  newer.run("UPDATE identity SET value = '3' WHERE name = 'schema'");
+  EXPECT_NE(message(identity_).find("must be a study of schema 2 or older, got 3"),
+            std::string::npos);
+  EXPECT_THROW(read_study(path_), Error);
+}
+
+// A limit on the file's size stands for a disk that is full.
+TEST_F(StudyStoreTest, AFullDiskCostsNoRowThatWasWritten) {
+  const std::vector<double> losses(2048, 1.25);
+  int64_t kept = 0;
+  {
+    StudyStore store(path_, identity_);
+    rlimit old = {};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit little = {.rlim_cur = 300000, .rlim_max = old.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+    std::string said;
+    try {
+      for (; kept < 1000; ++kept) store.insert({"s", "plain", kept}, {losses, 1});
+    } catch (const Error& error) {
+      said = error.what();
+    }
+    std::string records;
+    try {
+      store.put_records({{"a", "1"}, {"facts", std::string(400000, ' ')}});
+    } catch (const Error& error) {
+      records = error.what();
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_NE(said.find("is there room on the disk?"), std::string::npos) << said;
+    EXPECT_FALSE(records.empty());
+    EXPECT_GT(kept, 5);
+    EXPECT_LT(kept, 1000);
+    EXPECT_EQ(store.record("a"), std::nullopt) << "all records or none";
+    store.insert({"s", "plain", kept}, {losses, 1});  // there is room again
+  }
+  const StudyContents contents = read_study(path_);
+  EXPECT_EQ(contents.cells.size(), static_cast<size_t>(kept) + 1);
+  for (const auto& [key, cell] : contents.cells) EXPECT_EQ(cell.losses, losses);
+}
+
+// Processes that write without pause, each killed after a few rows.
+TEST_F(StudyStoreTest, RowsBeforeAKillStay) {
+  const std::vector<double> losses(512, 0.5);
+  int64_t told = 0;
+  for (int round = 0; round < 10; ++round) {
+    int rows[2];
+    ASSERT_EQ(pipe(rows), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+      StudyStore store(path_, identity_);
+      for (int64_t w = told;; ++w) {
+        store.insert({"s", "plain", w}, {losses, 1});
+        if (write(rows[1], "x", 1) != 1) _exit(1);
+      }
+    }
+    char byte = 0;
+    for (int k = 0; k < 3; ++k, ++told) ASSERT_EQ(read(rows[0], &byte, 1), 1);
+    kill(writer, SIGKILL);
+    waitpid(writer, nullptr, 0);
+    close(rows[0]);
+    close(rows[1]);
+    const StudyContents contents = read_study(path_);
+    ASSERT_GE(contents.cells.size(), static_cast<size_t>(told));
+    for (const auto& [key, cell] : contents.cells) ASSERT_EQ(cell.losses, losses);
+  }
 }
 
 }  // namespace

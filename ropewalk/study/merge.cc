@@ -1,0 +1,119 @@
+#include "ropewalk/study/merge.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/study/database.h"
+#include "ropewalk/study/record.h"
+
+namespace ropewalk {
+namespace {
+
+void check_identity(const StudyContents& a, const StudyContents& b) {
+  std::map<std::string, std::string> first(a.identity.begin(), a.identity.end());
+  std::map<std::string, std::string> second(b.identity.begin(), b.identity.end());
+  for (const auto& [name, value] : first) second.try_emplace(name);
+  for (const auto& [name, value] : second) {
+    if (first[name] == value) continue;
+    throw Error(b.path,
+                fmt::format("the study is of another {} than {} ({})", name, a.path, first[name]),
+                value.empty() ? "none" : value, "only studies of the same thing can be merged");
+  }
+}
+
+void add_cell(const StudyContents& a, const StudyContents& b, const CellKey& key, const Cell& cell,
+              std::map<CellKey, Cell>& cells) {
+  const auto [place, is_new] = cells.try_emplace(key, cell);
+  const std::vector<double>& losses = place->second.losses;
+  if (is_new || losses == cell.losses) return;
+  const auto differs =
+      std::mismatch(losses.begin(), losses.end(), cell.losses.begin(), cell.losses.end());
+  const std::string found = differs.first == losses.end() || differs.second == cell.losses.end()
+                                ? fmt::format("{} and {} losses", losses.size(), cell.losses.size())
+                                : fmt::format("{} and {} nats for token {}", *differs.first,
+                                              *differs.second, differs.first - losses.begin() + 1);
+  throw Error(b.path,
+              fmt::format("contradicts {} on {}, {} text, window {}", a.path, key.scheme, key.text,
+                          key.window + 1),
+              found, "one of the two was not measured as it says: measure that cell again");
+}
+
+void join_scheme(const StudyContents& a, const StudyContents& b, const std::string& name,
+                 std::map<std::string, std::string>& records) {
+  const auto only = [&](const StudyContents& study) {
+    return all_scheme_facts({.path = study.path, .records = {{name, study.records.at(name)}}})
+        .front();
+  };
+  SchemeFacts facts = only(a);
+  facts.finalist = facts.finalist || only(b).finalist;
+  records[name] = to_json(facts);
+}
+
+std::map<std::string, std::string> merged_records(const StudyContents& a, const StudyContents& b) {
+  std::map<std::string, std::string> records = a.records;
+  for (const auto& [name, json] : b.records) {
+    const bool is_new = records.try_emplace(name, json).second;
+    if (is_new || records[name] == json) continue;
+    if (name.starts_with(kSchemeRecords)) {
+      join_scheme(a, b, name, records);
+    } else if (name.starts_with(kTableRecords)) {
+      throw Error(b.path, "contradicts " + a.path + " on " + name, "other numbers",
+                  "one of the two was not measured as it says");
+    }
+  }
+  StudyFacts facts = study_facts(a);
+  const StudyFacts other = study_facts(b);
+  facts.started = std::min(facts.started, other.started);
+  facts.finished = facts.finished.empty() || other.finished.empty()
+                       ? ""
+                       : std::max(facts.finished, other.finished);
+  for (size_t w = 0; w < std::min(facts.windows.size(), other.windows.size()); ++w) {
+    if (facts.windows[w].repeats.empty()) facts.windows[w].repeats = other.windows[w].repeats;
+  }
+  records[kFactsRecord] = to_json(facts);
+  records.erase(kOutcomeRecord);
+  return records;
+}
+
+}  // namespace
+
+StudyContents merged(StudyContents a, const StudyContents& b) {
+  check_identity(a, b);
+  std::map<CellKey, Cell> cells = a.cells;
+  for (const auto& [key, cell] : b.cells) add_cell(a, b, key, cell, cells);
+  a.records = merged_records(a, b);
+  a.cells = std::move(cells);
+  return a;
+}
+
+void write_study(const StudyContents& study, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  refuse_other_files(path);
+  if (fs::exists(path, failed)) {
+    throw Error(path, "must be a name that is free", "a study", "name another file");
+  }
+  const std::string part = path + "-part";
+  if (fs::exists(part, failed)) {
+    refuse_other_files(part);
+    fs::remove(part, failed);  // of a run that was killed
+  }
+  try {
+    StudyStore store(part, study.identity);
+    store.insert_all(study.cells);
+    store.put_records(study.records);
+  } catch (...) {
+    fs::remove(part, failed);
+    throw;
+  }
+  fs::rename(part, path, failed);
+  if (failed) throw Error(path, "cannot be written", failed.message());
+}
+
+}  // namespace ropewalk

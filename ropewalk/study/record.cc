@@ -1,0 +1,215 @@
+#include "ropewalk/study/record.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/config/portability.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/math/map_reach.h"
+#include "ropewalk/schemes/scheme_string.h"
+
+namespace ropewalk {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPointsPerDecade = 32;
+
+// 1 to n - 1.
+std::vector<int64_t> log_distances(int64_t n) {
+  std::vector<int64_t> distances;
+  for (double step = 0;; ++step) {
+    const int64_t d = std::llround(std::pow(10.0, step / kPointsPerDecade));
+    if (d >= n - 1) break;
+    if (distances.empty() || d > distances.back()) distances.push_back(d);
+  }
+  if (n > 1) distances.push_back(n - 1);
+  return distances;
+}
+
+const Rotary& first_rotary(const ModelConfig& config) {
+  for (const LayerGroup& group : config.groups) {
+    if (group.rotary) return *group.rotary;
+  }
+  throw Error("model", "must have a layer that is rotated", "none");
+}
+
+Json parse_record(const StudyContents& study, const std::string& name) {
+  const auto found = study.records.find(name);
+  if (found == study.records.end()) {
+    throw Error(study.path, "must say what it measured: it has no " + name, {},
+                "run the same `ropewalk extend` on it once more: no pass is run again");
+  }
+  return parse_json(found->second, study.path + ": " + name);
+}
+
+// What nlohmann-json says of a wrong type, with the study's name.
+template <typename Read>
+auto read_record(const StudyContents& study, const std::string& name, const Read& read) {
+  const Json json = parse_record(study, name);
+  try {
+    return read(json);
+  } catch (const Json::exception& error) {
+    throw Error(study.path + ": " + name, "must be as Ropewalk writes it", error.what());
+  }
+}
+
+WindowFacts read_window(const Json& json) {
+  WindowFacts window{
+      .document = json.at("document"), .first = json.at("first"), .tokens = json.at("tokens")};
+  for (const Json& repeat : json.at("repeats")) {
+    window.repeats.push_back(
+        {.first = repeat.at(0), .length = repeat.at(1), .distance = repeat.at(2)});
+  }
+  return window;
+}
+
+StudyFacts read_facts(const Json& json) {
+  StudyFacts facts{.model = json.at("model"),
+                   .description = json.at("description"),
+                   .trained_length = json.at("trained_length"),
+                   .target_length = json.at("target_length"),
+                   .engine = json.at("engine"),
+                   .precision = json.at("precision"),
+                   .text = json.at("text"),
+                   .threads = json.at("threads"),
+                   .started = json.at("started"),
+                   .finished = json.at("finished")};
+  for (const Json& window : json.at("windows")) facts.windows.push_back(read_window(window));
+  return facts;
+}
+
+SchemeFacts read_scheme(const Json& json) {
+  SchemeFacts facts{.scheme = json.at("scheme"),
+                    .truncates = json.at("truncates"),
+                    .recommended = json.at("recommended"),
+                    .finalist = json.at("finalist"),
+                    .keeps_distances = json.at("keeps_distances"),
+                    .distances = json.at("distances").get<std::vector<int64_t>>(),
+                    .inv_freq = json.at("inv_freq").get<std::vector<double>>()};
+  for (const Json& engine : json.at("engines")) {
+    facts.engines.push_back({.engine = engine.at("engine"),
+                             .portable = engine.at("portable"),
+                             .how = engine.at("how")});
+  }
+  for (const Json& value : json.at("effective")) {
+    facts.effective.push_back(value.is_null() ? std::nullopt : std::optional<double>(value));
+  }
+  if (facts.effective.size() != facts.distances.size()) {
+    throw Error(facts.scheme, "must have as many effective distances as distances",
+                std::to_string(facts.effective.size()));
+  }
+  return facts;
+}
+
+}  // namespace
+
+SchemeFacts scheme_facts(const ModelConfig& config, ModelFormat format, const std::string& scheme,
+                         int64_t n) {
+  const ParsedScheme parsed = parse_scheme(scheme);
+  const Rotary rotary = at_length(apply_scheme(parsed, first_rotary(config)), n);
+  SchemeFacts facts{.scheme = parsed.text(),
+                    .truncates = rotary.visibility.window < n,
+                    .recommended = parsed.recommended(),
+                    .distances = log_distances(n),
+                    .inv_freq = rotary.spectrum.at(n).inv_freq()};
+  for (const TargetEngine engine : kTargetEngines) {
+    const Portability verdict = judge_portability(config, format, facts.scheme, engine);
+    facts.engines.push_back({.engine = to_string(engine),
+                             .portable = verdict.portable,
+                             .how = verdict.portable ? verdict.how : verdict.why_not});
+  }
+  for (const int64_t d : facts.distances) {
+    const std::optional<DoubleDouble> seen = effective_distance(rotary, n, d);
+    facts.effective.push_back(seen ? std::optional(static_cast<double>(*seen)) : std::nullopt);
+    if (facts.effective.back() != static_cast<double>(d)) facts.keeps_distances = false;
+  }
+  return facts;
+}
+
+std::string describe_model(const ModelConfig& config) {
+  const ModelShape& shape = config.shape;
+  std::string text = fmt::format("{}, {} layers, {} query heads, {} key heads of {} coordinates",
+                                 config.architecture, shape.n_layers, shape.n_heads,
+                                 shape.n_kv_heads, shape.head_dim);
+  for (const LayerGroup& group : config.groups) {
+    if (!group.rotary) continue;
+    text += fmt::format(", base {}", to_text(static_cast<double>(group.rotary->source.base)));
+    if (!group.scheme.empty()) text += ", declared " + group.scheme;
+    break;
+  }
+  return text;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc = {};
+  gmtime_r(&now, &utc);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+std::string to_json(const StudyFacts& facts) {
+  Json out = {{"model", facts.model},
+              {"description", facts.description},
+              {"trained_length", facts.trained_length},
+              {"target_length", facts.target_length},
+              {"engine", facts.engine},
+              {"precision", facts.precision},
+              {"text", facts.text},
+              {"threads", facts.threads},
+              {"started", facts.started},
+              {"finished", facts.finished}};
+  out["windows"] = Json::array();
+  for (const WindowFacts& window : facts.windows) {
+    Json row = {{"document", window.document}, {"first", window.first}, {"tokens", window.tokens}};
+    row["repeats"] = Json::array();
+    for (const Repeat& repeat : window.repeats) {
+      row["repeats"].push_back(Json::array({repeat.first, repeat.length, repeat.distance}));
+    }
+    out["windows"].push_back(std::move(row));
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const SchemeFacts& facts) {
+  Json out = {{"scheme", facts.scheme},
+              {"truncates", facts.truncates},
+              {"recommended", facts.recommended},
+              {"finalist", facts.finalist},
+              {"keeps_distances", facts.keeps_distances}};
+  out["engines"] = Json::array();
+  for (const EngineVerdict& verdict : facts.engines) {
+    out["engines"].push_back(
+        {{"engine", verdict.engine}, {"portable", verdict.portable}, {"how", verdict.how}});
+  }
+  out["distances"] = facts.distances;
+  out["effective"] = Json::array();
+  for (const auto& value : facts.effective)
+    out["effective"].push_back(value ? Json(*value) : Json(nullptr));
+  out["inv_freq"] = facts.inv_freq;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+StudyFacts study_facts(const StudyContents& study) {
+  return read_record(study, kFactsRecord, read_facts);
+}
+
+std::vector<SchemeFacts> all_scheme_facts(const StudyContents& study) {
+  std::vector<SchemeFacts> all;
+  const std::string prefix = kSchemeRecords;
+  for (auto record = study.records.lower_bound(prefix);
+       record != study.records.end() && record->first.starts_with(prefix); ++record) {
+    all.push_back(read_record(study, record->first, read_scheme));
+  }
+  return all;
+}
+
+}  // namespace ropewalk

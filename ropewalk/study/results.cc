@@ -1,0 +1,213 @@
+#include "ropewalk/study/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+// What fails comes last.
+double or_infinity(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
+}
+
+Tally total(const std::vector<Tally>& tallies) {
+  Tally sum;
+  for (const Tally& tally : tallies) {
+    sum.sum += tally.sum;
+    sum.count += tally.count;
+  }
+  return sum;
+}
+
+// Null where the study has no such pass, or one of another length.
+const Cell* cell_of(const StudyContents& study, const StudyFacts& facts, const std::string& scheme,
+                    const char* text, size_t window) {
+  const auto found = study.cells.find({scheme, text, static_cast<int64_t>(window)});
+  if (found == study.cells.end()) return nullptr;
+  const auto tokens = static_cast<size_t>(facts.windows[window].tokens);
+  return found->second.losses.size() + 1 == tokens ? &found->second : nullptr;
+}
+
+// Both passes of a window's copy test.
+struct CopyCells {
+  const Cell* repeated = nullptr;
+  const Cell* control = nullptr;
+
+  explicit operator bool() const { return repeated != nullptr && control != nullptr; }
+};
+
+CopyCells copy_cells(const StudyContents& study, const StudyFacts& facts, const std::string& scheme,
+                     size_t window) {
+  if (facts.windows[window].repeats.empty()) return {};
+  return {.repeated = cell_of(study, facts, scheme, "repeated", window),
+          .control = cell_of(study, facts, scheme, "control", window)};
+}
+
+CopyGain gain_of(const CopyCells& cells, const std::vector<Repeat>& repeats, int64_t trained) {
+  const CopyTest test{.repeated = {}, .control = {}, .repeats = repeats};
+  return copy_gain(test, trained, cells.repeated->losses, cells.control->losses);
+}
+
+void check_repeats(const StudyContents& study, const StudyFacts& facts) {
+  for (const WindowFacts& window : facts.windows) {
+    for (const Repeat& repeat : window.repeats) {
+      if (repeat.first >= 1 && repeat.length >= 1 && repeat.length <= window.tokens &&
+          repeat.first <= window.tokens - repeat.length) {
+        continue;
+      }
+      throw Error(study.path + ": facts", "must have repeats inside their window",
+                  std::to_string(repeat.first) + " + " + std::to_string(repeat.length));
+    }
+  }
+}
+
+// The windows that a scheme has run, and what was measured there.
+struct Scored {
+  Candidate candidate;
+  Tallies tallies;
+  std::vector<size_t> windows;
+  bool whole = false;
+};
+
+Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFacts& scheme) {
+  Scored scored;
+  Candidate& candidate = scored.candidate;
+  candidate.scheme = scheme.scheme;
+  candidate.truncates = scheme.truncates;
+  candidate.recommended = scheme.recommended;
+  for (const EngineVerdict& verdict : scheme.engines) {
+    if (verdict.engine != facts.engine) continue;
+    candidate.portability = {.portable = verdict.portable,
+                             .how = verdict.portable ? verdict.how : "",
+                             .why_not = verdict.portable ? "" : verdict.how};
+  }
+  const auto count = [&](const Cell& cell) {
+    candidate.seconds += cell.seconds;
+    candidate.tokens += static_cast<int64_t>(cell.losses.size()) + 1;
+  };
+  for (size_t w = 0; w < facts.windows.size(); ++w) {
+    if (const Cell* plain = cell_of(study, facts, scheme.scheme, "plain", w)) {
+      scored.tallies.add_losses(plain->losses, facts.trained_length);
+      scored.windows.push_back(w);
+      count(*plain);
+    }
+    const CopyCells cells = copy_cells(study, facts, scheme.scheme, w);
+    if (!cells) continue;
+    scored.tallies.add_copy(gain_of(cells, facts.windows[w].repeats, facts.trained_length));
+    count(*cells.repeated);
+    count(*cells.control);
+  }
+  scored.whole = scored.windows.size() == facts.windows.size();
+  candidate.finalist = scored.whole && (scheme.finalist || facts.finished.empty());
+  return scored;
+}
+
+}  // namespace
+
+void Tallies::add_losses(std::span<const double> losses, int64_t trained_length) {
+  Tally below;
+  Tally past;
+  for (size_t t = 0; t < losses.size(); ++t)
+    (static_cast<int64_t>(t) < trained_length ? below : past).add(losses[t]);
+  inside.push_back(below);
+  beyond.push_back(past);
+}
+
+void Tallies::add_copy(const CopyGain& gain) {
+  copy_inside.push_back(gain.inside);
+  copy_beyond.push_back(gain.beyond);
+}
+
+double Tallies::rank() const {
+  const Tally past = total(beyond);
+  const Tally told = past.count > 0 ? past : total(inside);
+  return or_infinity(told.sum / static_cast<double>(told.count));
+}
+
+void fill_estimates(const Tallies& own, std::span<const Tally> declared_inside,
+                    Candidate& candidate) {
+  candidate.windows = own.inside.size();
+  candidate.inside = estimate(own.inside);
+  candidate.beyond = estimate(own.beyond);
+  candidate.copy_inside = estimate(own.copy_inside);
+  candidate.copy_beyond = estimate(own.copy_beyond);
+  if (declared_inside.size() == own.inside.size())
+    candidate.inside_cost = estimate_difference(own.inside, declared_inside);
+}
+
+void sort_candidates(std::vector<Candidate>& candidates) {
+  const auto rank = [](const Candidate& candidate) {
+    const std::optional<Estimate>& told = candidate.beyond ? candidate.beyond : candidate.inside;
+    return or_infinity(told ? told->mean : std::nan(""));
+  };
+  const auto key = [&](const Candidate& candidate) {
+    return std::tuple(!candidate.finalist, -static_cast<int64_t>(candidate.windows),
+                      rank(candidate), candidate.scheme);
+  };
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
+std::vector<Candidate> candidates_of(const StudyContents& study) {
+  const StudyFacts facts = study_facts(study);
+  check_repeats(study, facts);
+  std::vector<Scored> all;
+  std::map<size_t, Tally> declared;  // by window
+  for (const SchemeFacts& scheme : all_scheme_facts(study)) {
+    Scored scored = score(study, facts, scheme);
+    if (scored.windows.empty()) continue;
+    if (scheme.scheme == "declared") {
+      for (size_t k = 0; k < scored.windows.size(); ++k)
+        declared[scored.windows[k]] = scored.tallies.inside[k];
+    }
+    all.push_back(std::move(scored));
+  }
+  std::vector<Candidate> candidates;
+  for (Scored& scored : all) {
+    std::vector<Tally> same;
+    for (const size_t w : scored.windows) {
+      const auto found = declared.find(w);
+      if (found != declared.end()) same.push_back(found->second);
+    }
+    fill_estimates(scored.tallies, same, scored.candidate);
+    candidates.push_back(std::move(scored.candidate));
+  }
+  sort_candidates(candidates);
+  return candidates;
+}
+
+std::vector<std::vector<double>> losses_of(const StudyContents& study, const StudyFacts& facts,
+                                           const std::string& scheme) {
+  std::vector<std::vector<double>> losses;
+  for (size_t w = 0; w < facts.windows.size(); ++w) {
+    if (const Cell* plain = cell_of(study, facts, scheme, "plain", w))
+      losses.push_back(plain->losses);
+  }
+  return losses;
+}
+
+std::vector<CopyAtDistance> copy_by_distance(const StudyContents& study, const StudyFacts& facts,
+                                             const std::string& scheme) {
+  std::map<int64_t, std::vector<Tally>> by_distance;
+  for (size_t w = 0; w < facts.windows.size(); ++w) {
+    const CopyCells cells = copy_cells(study, facts, scheme, w);
+    if (!cells) continue;
+    for (const Repeat& repeat : facts.windows[w].repeats) {
+      // With no trained length, all of it is "beyond".
+      by_distance[repeat.distance].push_back(gain_of(cells, {repeat}, 0).beyond);
+    }
+  }
+  std::vector<CopyAtDistance> all;
+  for (const auto& [distance, tallies] : by_distance) {
+    if (const auto gain = estimate(tallies)) all.push_back({.distance = distance, .gain = *gain});
+  }
+  return all;
+}
+
+}  // namespace ropewalk

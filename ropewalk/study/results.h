@@ -1,0 +1,63 @@
+// From losses to a candidate's numbers: one arithmetic for a race as it runs and for a study read
+// from its file.
+#ifndef ROPEWALK_STUDY_RESULTS_H_
+#define ROPEWALK_STUDY_RESULTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ropewalk/study/copy_gain.h"
+#include "ropewalk/study/race.h"
+#include "ropewalk/study/record.h"
+#include "ropewalk/study/store.h"
+
+namespace ropewalk {
+
+// What was measured of one scheme, by window.
+struct Tallies {
+  std::vector<Tally> inside;  // of predictions from positions below L
+  std::vector<Tally> beyond;
+  std::vector<Tally> copy_inside;
+  std::vector<Tally> copy_beyond;
+
+  //   losses  losses[t] is of the token t + 1, predicted from position t
+  void add_losses(std::span<const double> losses, int64_t trained_length);
+  void add_copy(const CopyGain& gain);
+
+  // Mean loss where the target length tells most: beyond L, or inside where nothing lies beyond;
+  // infinite where neither has a number.
+  double rank() const;
+};
+
+// Fills the candidate's windows and estimates.
+//   own       of its scheme
+//   declared  of "declared" over the same windows; empty where it did not run them
+void fill_estimates(const Tallies& own, std::span<const Tally> declared_inside,
+                    Candidate& candidate);
+
+// Finalists by ascending rank, then the others, those that ran longer first.
+void sort_candidates(std::vector<Candidate>& candidates);
+
+// The numbers of every scheme that the study has a whole window of, sorted; as run_race() returns
+// them, resumed_cells apart. Of a study that is not finished, finalists are those that ran every
+// window.
+// Throws Error where the study does not say what it measured.
+std::vector<Candidate> candidates_of(const StudyContents& study);
+
+// Losses of the scheme's windows, by window; empty where the study has none.
+std::vector<std::vector<double>> losses_of(const StudyContents& study, const StudyFacts& facts,
+                                           const std::string& scheme);
+
+// Copy gain at each distance of the copy test, over windows. Sorted by distance.
+struct CopyAtDistance {
+  int64_t distance = 0;
+  Estimate gain;  // nats per repeated token
+};
+std::vector<CopyAtDistance> copy_by_distance(const StudyContents& study, const StudyFacts& facts,
+                                             const std::string& scheme);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_STUDY_RESULTS_H_

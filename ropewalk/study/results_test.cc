@@ -1,0 +1,184 @@
+#include "ropewalk/study/results.h"
+
+#include <gtest/gtest.h>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/study/merge.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kTrained = 4;
+
+StudyFacts facts_of(size_t windows) {
+  StudyFacts facts{.model = "m.gguf",
+                   .description = "a model",
+                   .trained_length = kTrained,
+                   .target_length = 9,
+                   .engine = "llama.cpp",
+                   .precision = "f32",
+                   .text = "a text",
+                   .threads = 1,
+                   .started = "2026-01-01T00:00:00Z",
+                   .finished = "2026-01-01T00:01:00Z"};
+  for (size_t w = 0; w < windows; ++w) {
+    facts.windows.push_back({.document = "a.txt",
+                             .first = static_cast<int64_t>(9 * w),
+                             .tokens = 9,
+                             .repeats = {{.first = 7, .length = 2, .distance = 2},
+                                         {.first = 7, .length = 2, .distance = 5}}});
+  }
+  return facts;
+}
+
+SchemeFacts scheme_of(const std::string& name, bool portable) {
+  return {.scheme = name,
+          .engines = {{.engine = "llama.cpp", .portable = portable, .how = "so"}},
+          .finalist = true,
+          .distances = {1, 8},
+          .effective = {1.0, std::nullopt},
+          .inv_freq = {1.0, 0.1}};
+}
+
+// Losses of 8 tokens: `inside` for those predicted from positions below L, `beyond` past it.
+Cell cell_of(double inside, double beyond) {
+  return {.losses = {inside, inside, inside, inside, beyond, beyond, beyond, beyond},
+          .seconds = 0.5};
+}
+
+StudyContents study_of(const std::vector<std::string>& schemes, size_t windows = 2) {
+  StudyContents study{.path = "study.db",
+                      .identity = {{"model", "m1"}, {"text", "t1"}},
+                      .records = {{kFactsRecord, to_json(facts_of(windows))}}};
+  double level = 0;
+  for (const std::string& scheme : schemes) {
+    study.records[kSchemeRecords + scheme] = to_json(scheme_of(scheme, scheme == "declared"));
+    for (int64_t w = 0; w < static_cast<int64_t>(windows); ++w) {
+      study.cells[{scheme, "plain", w}] = cell_of(1 + level, 5 - level);
+      study.cells[{scheme, "repeated", w}] = cell_of(1, 2);
+      study.cells[{scheme, "control", w}] = cell_of(1, 2.5 + level);
+    }
+    level += 0.25;
+  }
+  return study;
+}
+
+std::string said_of(const StudyContents& a, const StudyContents& b) {
+  try {
+    merged(a, b);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Results, CandidatesComeFromCellsAlone) {
+  const std::vector<Candidate> candidates = candidates_of(study_of({"declared", "rope"}));
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_EQ(candidates[0].scheme, "rope") << "less loss beyond";
+  EXPECT_DOUBLE_EQ(candidates[0].inside->mean, 1.25);
+  EXPECT_DOUBLE_EQ(candidates[0].beyond->mean, 4.75);
+  EXPECT_DOUBLE_EQ(candidates[0].inside_cost->mean, 0.25);
+  EXPECT_DOUBLE_EQ(candidates[0].copy_inside->mean, 0.75);
+  EXPECT_DOUBLE_EQ(candidates[0].copy_beyond->mean, 0.75);
+  EXPECT_DOUBLE_EQ(candidates[0].seconds, 3);
+  EXPECT_EQ(candidates[0].tokens, 54);
+  EXPECT_TRUE(candidates[0].finalist);
+  EXPECT_FALSE(candidates[0].portability.portable);
+  EXPECT_TRUE(candidates[1].portability.portable);
+}
+
+TEST(Results, CopyGainIsToldByDistance) {
+  const StudyContents study = study_of({"declared"});
+  const auto gains = copy_by_distance(study, study_facts(study), "declared");
+  ASSERT_EQ(gains.size(), 2u);
+  EXPECT_EQ(gains[0].distance, 2);
+  EXPECT_EQ(gains[1].distance, 5);
+  EXPECT_DOUBLE_EQ(gains[1].gain.mean, 0.5);
+  EXPECT_EQ(gains[1].gain.count, 2);
+}
+
+TEST(Results, AnUnfinishedStudyHasThoseAsFinalistsThatRanAll) {
+  StudyContents study = study_of({"declared", "rope"});
+  StudyFacts facts = facts_of(2);
+  facts.finished.clear();
+  study.records[kFactsRecord] = to_json(facts);
+  study.cells.erase({"rope", "plain", 1});
+  const std::vector<Candidate> candidates = candidates_of(study);
+  EXPECT_EQ(candidates[0].scheme, "declared");
+  EXPECT_TRUE(candidates[0].finalist);
+  EXPECT_FALSE(candidates[1].finalist);
+  EXPECT_EQ(candidates[1].windows, 1u);
+  EXPECT_DOUBLE_EQ(candidates[1].inside_cost->mean, 0.25) << "over the window that both ran";
+}
+
+TEST(Results, AStudyWithoutFactsSaysWhatToDo) {
+  StudyContents study = study_of({"declared"});
+  study.records.erase(kFactsRecord);
+  try {
+    candidates_of(study);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("once more"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Results, RecordsThatAreNotOursAreRefused) {
+  for (const char* json : {"[]", "{}", "7", R"({"model":3})", "{", "{\"windows\":[{}]}"}) {
+    StudyContents study = study_of({"declared"});
+    study.records[kFactsRecord] = json;
+    EXPECT_THROW(candidates_of(study), Error) << json;
+    study = study_of({"declared"});
+    study.records[std::string(kSchemeRecords) + "declared"] = json;
+    EXPECT_THROW(candidates_of(study), Error) << json;
+  }
+  StudyContents study = study_of({"declared"});
+  StudyFacts facts = facts_of(2);
+  facts.windows[1].repeats = {{.first = 8, .length = 2, .distance = 1}};
+  study.records[kFactsRecord] = to_json(facts);
+  EXPECT_THROW(candidates_of(study), Error) << "a repeat past its window";
+}
+
+TEST(Merge, HoldsTheUnionAndTellsAnew) {
+  StudyContents a = study_of({"declared", "rope"});
+  StudyContents b = study_of({"declared", "rope", "logn"});
+  a.cells.erase({"rope", "plain", 1});
+  b.cells.erase({"rope", "plain", 0});
+  b.cells.at({"declared", "plain", 0}).seconds = 9;  // another machine
+  a.records[kOutcomeRecord] = "{}";
+  b.records[std::string(kTableRecords) + "bias"] = "[]";
+  const StudyContents both = merged(a, b);
+  EXPECT_EQ(both.cells.size(), 18u);
+  EXPECT_EQ(both.cells.at({"declared", "plain", 0}).seconds, 0.5);
+  EXPECT_EQ(both.records.count(kOutcomeRecord), 0u);
+  EXPECT_EQ(both.records.count(std::string(kTableRecords) + "bias"), 1u);
+  const std::vector<Candidate> candidates = candidates_of(both);
+  ASSERT_EQ(candidates.size(), 3u);
+  for (const Candidate& candidate : candidates) EXPECT_TRUE(candidate.finalist);
+}
+
+TEST(Merge, WhatContradictsIsNamed) {
+  const StudyContents a = study_of({"declared", "rope"});
+  StudyContents b = study_of({"declared", "rope"});
+  b.cells.at({"rope", "plain", 1}).losses[2] = 7;
+  const std::string said = said_of(a, b);
+  EXPECT_NE(said.find("contradicts study.db on rope, plain text, window 2"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("1.25 and 7 nats for token 3"), std::string::npos) << said;
+  b.cells.at({"rope", "plain", 1}).losses.pop_back();
+  EXPECT_FALSE(said_of(a, b).empty());
+}
+
+TEST(Merge, AnotherModelTextOrVersionIsNamed) {
+  const StudyContents a = study_of({"declared"});
+  StudyContents b = study_of({"declared"});
+  b.identity[0].second = "m2";
+  EXPECT_NE(said_of(a, b).find("of another model"), std::string::npos);
+  b.identity[0].second = "m1";
+  b.identity.emplace_back("version", "2");
+  EXPECT_NE(said_of(a, b).find("of another version"), std::string::npos);
+  EXPECT_NE(said_of(b, a).find("got none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ropewalk
