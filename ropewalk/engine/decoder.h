@@ -33,7 +33,8 @@ struct LayerView {
   int64_t n_rows = 0;
   const float* q = nullptr;  // (n_rows, n_heads, head_dim), after biases and norms, not rotated
   const float* k = nullptr;  // (n_rows, n_kv_heads, head_dim), the same
-  std::span<const float> row_scale;  // (n_rows), with 1 / sqrt(head_dim) or what is in its place
+  double score_factor = 1;   // 1 / sqrt(head_dim), or what is in its place
+  std::span<const float> row_scale;  // (n_rows), score_factor, logit multiplier and temperature
   float softcap = 0;                 // 0: none
   std::span<const float> sinks;  // (n_heads), logits that take weight and give nothing; or empty
   int64_t chunk = 0;             // a row sees the keys of its own chunk; 0: all

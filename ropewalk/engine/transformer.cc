@@ -206,6 +206,7 @@ class Transformer : public Decoder {
                    .n_rows = static_cast<int64_t>(pass.ids.size()),
                    .q = state.q.data(),
                    .k = state.k.data(),
+                   .score_factor = blueprint_.score_factor(),
                    .row_scale = state.row_scale[pass.positions->layers[size(n)]],
                    .softcap = blueprint_.score_softcap,
                    .sinks = layers_[size(n)].attention.sinks(),
