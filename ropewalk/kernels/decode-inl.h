@@ -10,6 +10,7 @@
 #include <array>
 #include <limits>
 #include <numbers>
+#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
@@ -17,6 +18,7 @@
 #include "ropewalk/kernels/decode_block.h"
 #include "ropewalk/kernels/elements-inl.h"
 #include "ropewalk/kernels/exp2-inl.h"
+#include "ropewalk/kernels/rotation_fill.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
@@ -35,13 +37,13 @@ constexpr int kKeyVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
 // next.
 constexpr int64_t kBytesAhead = 2048, kLineBytes = 64;
 
-// Asks for vector v's line, where it begins one, of `from` on.
+// Asks for the lines behind `from`, where pair v of vectors begins one.
 template <typename Element>
 HWY_INLINE void ask_ahead(const Element* from, int v, int64_t lanes) {
-  constexpr auto kSize = static_cast<int64_t>(sizeof(Element));
-  if (v * lanes * kSize % kLineBytes == 0) {
-    hwy::Prefetch(reinterpret_cast<const char*>(from + v * lanes) + kBytesAhead);
-  }
+  const int64_t bytes = 2 * lanes * static_cast<int64_t>(sizeof(Element));
+  const char* const ahead = reinterpret_cast<const char*>(from) + v * bytes + kBytesAhead;
+  if (v * bytes % kLineBytes == 0) hwy::Prefetch(ahead);
+  if (bytes > kLineBytes) hwy::Prefetch(ahead + kLineBytes);
 }
 
 template <typename Element>
@@ -54,7 +56,8 @@ class BlockDecode {
         scratch_(*block.scratch),
         group_(block.n_heads / kv_.n_kv_heads()),
         head_dim_(kv_.head_dim()),
-        rest_(head_dim_ - rotations_.layout().rotary_dim) {}
+        most_width_(width_of(rotations_.layout().rotary_dim / 2)),
+        query_stride_(2 * most_width_ + width_of(head_dim_ - rotations_.layout().rotary_dim)) {}
 
   // Queries go row by row, head by head; those of different rows share a reading of the keys where
   // the rows share how these turn.
@@ -83,6 +86,23 @@ class BlockDecode {
 
  private:
   static constexpr float kUnseen = -std::numeric_limits<float>::infinity();
+  // Of scratch_.turned.
+  static constexpr int64_t kPartStride = 2 * kPairMultiple;
+
+  static constexpr int64_t width_of(int64_t n) {
+    return (n + kPairMultiple - 1) / kPairMultiple * kPairMultiple;
+  }
+
+  // Where part 0 of query q, turned, has pair p.
+  template <int Q>
+  float* turned_of(int q, int64_t p) const {
+    return scratch_.turned.data() + place_of_pair<Q>(p) + q * kParts * kPartStride;
+  }
+
+  template <int Q>
+  static constexpr int64_t place_of_pair(int64_t p) {
+    return p / kPairMultiple * Q * kParts * kPartStride + p % kPairMultiple;
+  }
 
   // What one query asks: of row `row`, and its place in queries and results.
   struct Query {
@@ -101,8 +121,8 @@ class BlockDecode {
   void attend(int64_t query) {
     scratch_.scores.reserve(static_cast<size_t>(kQueries * kDecodeBlock));
     scratch_.cut.reserve(static_cast<size_t>(kQueries * kTile));
-    scratch_.query.reserve(static_cast<size_t>(kQueries * head_dim_));
-    scratch_.turned.reserve(static_cast<size_t>(kQueries * head_dim_));
+    scratch_.query.reserve(static_cast<size_t>(kQueries * query_stride_));
+    scratch_.turned.reserve(static_cast<size_t>(kQueries * kParts * 2 * most_width_));
     scratch_.bias.reserve(static_cast<size_t>(kDecodeBlock));
     for (int q = 0; q < Q; ++q) {
       queries_[q] = query_of(query + q);
@@ -151,7 +171,7 @@ class BlockDecode {
     if (any == nullptr) return;
     for (int q = 0; q < Q; ++q) turn_query(q, b, *any);
     for (int64_t tile = all.first / kTile; tile * kTile < all.last; ++tile) {
-      turn_to_tile(*any, tile, Q);
+      if (any->turns != nullptr || tile == all.first / kTile) turn_to_parts<Q>(*any, tile);
       const int64_t place = tile * kTile - block_.first_key;
       scratch_.seen[place / kTile] = true;
       const bool whole = std::ranges::all_of(keys, [&](const KeyInterval& own) {
@@ -175,54 +195,78 @@ class BlockDecode {
               scratch_.scores.data() + q * kDecodeBlock + tile * kTile - block_.first_key + from);
   }
 
-  // Pairs side by side, then what passes through; zeros where branch b has no keys for the row.
+  // First coordinates of the pairs side by side, second ones, then what passes through; zeros where
+  // branch b has no keys for the row.
   void turn_query(int q, size_t b, const DecodeBranch& any) {
     const PairLayout& layout = rotations_.layout();
     const DecodeBranch& branch = branch_of(queries_[q].row, b);
     const float* from = queries_[q].head;
-    float* to = scratch_.query.data() + q * head_dim_;
-    if (branch.heard.size() != any.heard.size()) {
-      std::fill_n(to, head_dim_, 0.0F);
-      return;
-    }
+    float* x_to = scratch_.query.data() + q * query_stride_;
+    float* y_to = x_to + most_width_;
+    std::fill_n(x_to, query_stride_, 0.0F);
+    if (branch.heard.size() != any.heard.size()) return;
     for (const DecodePair& heard : branch.heard) {
       const float x = from[layout.first(heard.pair)];
       const float y = from[layout.second(heard.pair)];
-      *to++ = x * heard.query_cos - y * heard.query_sin;
-      *to++ = y * heard.query_cos + x * heard.query_sin;
+      *x_to++ = x * heard.query_cos - y * heard.query_sin;
+      *y_to++ = y * heard.query_cos + x * heard.query_sin;
     }
-    std::copy(from + layout.rotary_dim, from + head_dim_, to);
+    std::copy(from + layout.rotary_dim, from + head_dim_, rest_of(q));
   }
 
-  void turn_to_tile(const DecodeBranch& branch, int64_t tile, int n_queries) {
-    const auto width = 2 * static_cast<int64_t>(branch.heard.size());
-    for (int q = 0; q < n_queries; ++q) {
-      const float* from = scratch_.query.data() + q * head_dim_;
-      float* to = scratch_.turned.data() + q * head_dim_;
-      for (const DecodePair& heard : branch.heard) {
-        const float cos = heard.start_cos == nullptr ? 1.0F : heard.start_cos[tile];
-        const float sin = heard.start_sin == nullptr ? 0.0F : heard.start_sin[tile];
-        const float x = *from++;
-        const float y = *from++;
-        *to++ = x * cos + y * sin;
-        *to++ = y * cos - x * sin;
+  float* rest_of(int q) const {
+    return scratch_.query.data() + q * query_stride_ + 2 * most_width_;
+  }
+
+  // The queries as each part of the tile meets them.
+  template <int Q>
+  void turn_to_parts(const DecodeBranch& branch, int64_t tile) {
+    const DecodeTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    const int64_t width = width_of(std::ssize(branch.heard));
+    for (int64_t p = 0; p < width; p += lanes) {
+      for (int q = 0; q < Q; ++q) {
+        const float* const query = scratch_.query.data() + q * query_stride_ + p;
+        float* const to = turned_of<Q>(q, p);
+        DecodeVec x = hn::Load(tag, query);
+        DecodeVec y = hn::Load(tag, query + most_width_);
+        if (branch.turns != nullptr)
+          turn_back(branch.turns->starts.data() + tile * 2 * width + p, width, x, y);
+        for (int64_t part = 0; part < kParts; ++part) {
+          DecodeVec x_part = x;
+          DecodeVec y_part = y;
+          if (branch.turns != nullptr)
+            turn_back(branch.turns->parts.data() + part * 2 * width + p, width, x_part, y_part);
+          hn::Store(x_part, tag, to + part * kPartStride);
+          hn::Store(y_part, tag, to + part * kPartStride + kPairMultiple);
+        }
       }
-      std::copy_n(scratch_.query.data() + q * head_dim_ + width, rest_, to);
     }
+  }
+
+  // By the cosines at `entries` and the sines `width` behind them.
+  static HWY_INLINE void turn_back(const float* entries, int64_t width, DecodeVec& x,
+                                   DecodeVec& y) {
+    const DecodeTag tag;
+    const DecodeVec cos = hn::Load(tag, entries);
+    const DecodeVec sin = hn::Load(tag, entries + width);
+    const DecodeVec turned = hn::MulAdd(y, sin, hn::Mul(x, cos));
+    y = hn::NegMulAdd(x, sin, hn::Mul(y, cos));
+    x = turned;
   }
 
   template <int Q>
   void score_tile(const DecodeBranch& branch, int64_t tile, float* scores, int64_t stride) const {
+    constexpr int kPairsOfVectors = kKeyVectors / 2;
     const auto lanes = static_cast<int64_t>(hn::Lanes(DecodeTag()));
-    // Tables may end with the row; what lies past it is never read.
-    const int64_t keys = std::min(kTile, (last_key_ - tile * kTile + lanes - 1) / lanes * lanes);
+    const int64_t keys = std::min(kTile, last_key_ - tile * kTile);
     int64_t t = 0;
-    for (; t + kKeyVectors * lanes <= keys; t += kKeyVectors * lanes)
-      score_keys<Q, kKeyVectors>(branch, tile, t, scores, stride);
-    for (; t < keys; t += lanes) score_keys<Q, 1>(branch, tile, t, scores, stride);
+    for (; t + kPairsOfVectors * 2 * lanes <= keys; t += kPairsOfVectors * 2 * lanes)
+      score_keys<Q, kPairsOfVectors>(branch, tile, t, scores, stride);
+    for (; t < keys; t += 2 * lanes) score_keys<Q, 1>(branch, tile, t, scores, stride);
   }
 
-  // Keys t ... of the tile, V vectors of them.
+  // Keys t ... of the tile, V times two vectors of them: every second key, and those between.
   template <int Q, int V>
   HWY_INLINE void score_keys(const DecodeBranch& branch, int64_t tile, int64_t t, float* scores,
                              int64_t stride) const {
@@ -230,44 +274,72 @@ class BlockDecode {
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const PairLayout& layout = rotations_.layout();
     const Element* keys = kv_.keys(block_.kv_head, tile) + t;
-    const float* query = scratch_.turned.data();
-    DecodeVec sum[Q][V];
+    // Either V is 1, or two vectors are two whole parts.
+    const float* const turned = turned_of<Q>(0, 0) + t / (kTile / 2) * 2 * kPartStride;
+    const int64_t place = t % (kTile / 2) / kPartStep;
+    DecodeVec sum[Q][2 * V];
     for (int q = 0; q < Q; ++q) {
-      for (int v = 0; v < V; ++v) sum[q][v] = hn::Zero(tag);
+      for (int v = 0; v < 2 * V; ++v) sum[q][v] = hn::Zero(tag);
     }
-    for (const DecodePair& heard : branch.heard) {
+    for (int64_t p = 0; p < std::ssize(branch.heard); ++p) {
+      const DecodePair& heard = branch.heard[static_cast<size_t>(p)];
       const Element* x_row = keys + layout.first(heard.pair) * kTile;
       const Element* y_row = keys + layout.second(heard.pair) * kTile;
-      const int64_t entry = tile * heard.key_step + t;
+      DecodeVec x[2 * V];
+      DecodeVec y[2 * V];
       for (int v = 0; v < V; ++v) {
-        DecodeVec x = load_elements(tag, x_row + v * lanes);
-        DecodeVec y = load_elements(tag, y_row + v * lanes);
+        load_even_odd(tag, x_row + 2 * v * lanes, x[2 * v], x[2 * v + 1]);
+        load_even_odd(tag, y_row + 2 * v * lanes, y[2 * v], y[2 * v + 1]);
         ask_ahead(x_row, v, lanes);
         ask_ahead(y_row, v, lanes);
-        if (heard.key_cos != nullptr) {
-          const DecodeVec cos = hn::LoadU(tag, heard.key_cos + entry + v * lanes);
-          const DecodeVec sin = hn::LoadU(tag, heard.key_sin + entry + v * lanes);
-          const DecodeVec turned = hn::NegMulAdd(y, sin, hn::Mul(x, cos));
-          y = hn::MulAdd(x, sin, hn::Mul(y, cos));
-          x = turned;
+      }
+      if (heard.by_token) {
+        for (int v = 0; v < V; ++v) {
+          const int64_t entry = tile * kTile + t + 2 * v * lanes;
+          DecodeVec cos[2];
+          DecodeVec sin[2];
+          load_even_odd(tag, heard.key_cos + entry, cos[0], cos[1]);
+          load_even_odd(tag, heard.key_sin + entry, sin[0], sin[1]);
+          turn_key(cos[0], sin[0], x[2 * v], y[2 * v]);
+          turn_key(cos[1], sin[1], x[2 * v + 1], y[2 * v + 1]);
         }
-        for (int q = 0; q < Q; ++q) {
-          sum[q][v] = hn::MulAdd(hn::Set(tag, query[q * head_dim_]), x, sum[q][v]);
-          sum[q][v] = hn::MulAdd(hn::Set(tag, query[q * head_dim_ + 1]), y, sum[q][v]);
+      } else if (heard.key_cos != nullptr) {
+        const DecodeVec cos = hn::Load(tag, heard.key_cos + place);
+        const DecodeVec sin = hn::Load(tag, heard.key_sin + place);
+        for (int v = 0; v < 2 * V; ++v) turn_key(cos, sin, x[v], y[v]);
+      }
+      const float* const query = turned + place_of_pair<Q>(p);
+      for (int q = 0; q < Q; ++q) {
+        for (int v = 0; v < 2 * V; ++v) {
+          const float* const part = query + (q * kParts + v) * kPartStride;
+          sum[q][v] = hn::MulAdd(hn::Set(tag, part[0]), x[v], sum[q][v]);
+          sum[q][v] = hn::MulAdd(hn::Set(tag, part[kPairMultiple]), y[v], sum[q][v]);
         }
       }
-      query += 2;
     }
-    for (int64_t c = layout.rotary_dim; c < head_dim_; ++c, ++query) {
+    for (int64_t c = layout.rotary_dim; c < head_dim_; ++c) {
       for (int v = 0; v < V; ++v) {
-        const DecodeVec key = load_elements(tag, keys + c * kTile + v * lanes);
-        for (int q = 0; q < Q; ++q)
-          sum[q][v] = hn::MulAdd(hn::Set(tag, query[q * head_dim_]), key, sum[q][v]);
+        DecodeVec key[2];
+        load_even_odd(tag, keys + c * kTile + 2 * v * lanes, key[0], key[1]);
+        for (int q = 0; q < Q; ++q) {
+          const DecodeVec query = hn::Set(tag, rest_of(q)[c - layout.rotary_dim]);
+          sum[q][2 * v] = hn::MulAdd(query, key[0], sum[q][2 * v]);
+          sum[q][2 * v + 1] = hn::MulAdd(query, key[1], sum[q][2 * v + 1]);
+        }
       }
     }
     for (int q = 0; q < Q; ++q) {
-      for (int v = 0; v < V; ++v) hn::Store(sum[q][v], tag, scores + q * stride + t + v * lanes);
+      for (int v = 0; v < V; ++v) {
+        hn::StoreInterleaved2(sum[q][2 * v], sum[q][2 * v + 1], tag,
+                              scores + q * stride + t + 2 * v * lanes);
+      }
     }
+  }
+
+  static HWY_INLINE void turn_key(DecodeVec cos, DecodeVec sin, DecodeVec& x, DecodeVec& y) {
+    const DecodeVec turned = hn::NegMulAdd(y, sin, hn::Mul(x, cos));
+    y = hn::MulAdd(x, sin, hn::Mul(y, cos));
+    x = turned;
   }
 
   // A query's place in a bias: the keys' distances fall as the keys rise.
@@ -353,12 +425,14 @@ class BlockDecode {
   void add_values() const {
     constexpr int kVectors = Q == 1 ? 2 * kKeyVectors : kKeyVectors;
     const auto lanes = static_cast<int64_t>(hn::Lanes(DecodeTag()));
+    const int64_t width = kv_.value_stride();
     int64_t x = 0;
-    for (; x + kVectors * lanes <= kv_.value_stride(); x += kVectors * lanes)
-      add_columns<Q, kVectors>(x);
-    for (; x < kv_.value_stride(); x += lanes) add_columns<Q, 1>(x);
+    for (; x + kVectors * lanes <= width; x += kVectors * lanes) add_columns<Q, kVectors>(x);
+    for (; x + 2 * lanes <= width; x += 2 * lanes) add_columns<Q, 2>(x);
+    for (; x < width; x += lanes) add_columns<Q, 1>(x);
   }
 
+  // V vectors of columns from x on: one, or pairs.
   template <int Q, int V>
   HWY_INLINE void add_columns(int64_t x) const {
     const DecodeTag tag;
@@ -373,17 +447,45 @@ class BlockDecode {
       const Element* values = kv_.values(block_.kv_head, (block_.first_key + place) / kTile) + x;
       const float* weights = scratch_.scores.data() + place;
       for (int64_t t = 0; t < kTile; ++t) {
+        DecodeVec value[V];
+        load_columns(values + t * width, value);
         for (int v = 0; v < V; ++v) {
-          const DecodeVec value = load_elements(tag, values + t * width + v * lanes);
-          ask_ahead(values + t * width, v, lanes);
+          if (v % 2 == 0) ask_ahead(values + t * width, v / 2, lanes);
           for (int q = 0; q < Q; ++q)
-            sum[q][v] = hn::MulAdd(hn::Set(tag, weights[q * kDecodeBlock + t]), value, sum[q][v]);
+            sum[q][v] =
+                hn::MulAdd(hn::Set(tag, weights[q * kDecodeBlock + t]), value[v], sum[q][v]);
         }
       }
     }
-    for (int q = 0; q < Q; ++q) {
-      for (int v = 0; v < V; ++v)
-        hn::Store(sum[q][v], tag, block_.sums + queries_[q].at * width + x + v * lanes);
+    for (int q = 0; q < Q; ++q) store_columns(sum[q], block_.sums + queries_[q].at * width + x);
+  }
+
+  // Of pairs of bfloat16 vectors, one has every second column and the other those between.
+  template <int V>
+  static HWY_INLINE void load_columns(const Element* from, DecodeVec (&columns)[V]) {
+    const DecodeTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    for (int v = 0; v < V; v += 2) {
+      if constexpr (V > 1 && std::is_same_v<Element, Bf16>) {
+        load_even_odd(tag, from + v * lanes, columns[v], columns[v + 1]);
+      } else {
+        columns[v] = load_elements(tag, from + v * lanes);
+        if constexpr (V > 1) columns[v + 1] = load_elements(tag, from + (v + 1) * lanes);
+      }
+    }
+  }
+
+  template <int V>
+  static HWY_INLINE void store_columns(const DecodeVec (&sums)[V], float* to) {
+    const DecodeTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    for (int v = 0; v < V; v += 2) {
+      if constexpr (V > 1 && std::is_same_v<Element, Bf16>) {
+        hn::StoreInterleaved2(sums[v], sums[v + 1], tag, to + v * lanes);
+      } else {
+        hn::Store(sums[v], tag, to + v * lanes);
+        if constexpr (V > 1) hn::Store(sums[v + 1], tag, to + (v + 1) * lanes);
+      }
     }
   }
 
@@ -393,7 +495,8 @@ class BlockDecode {
   DecodeScratch& scratch_;
   const int64_t group_;
   const int64_t head_dim_;
-  const int64_t rest_;
+  const int64_t most_width_;    // of a branch's pairs
+  const int64_t query_stride_;  // of scratch_.query
   // Of the queries at hand:
   std::array<Query, kQueries> queries_{};
   int64_t last_key_ = 0;  // one past the block's last

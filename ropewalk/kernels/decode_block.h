@@ -13,11 +13,12 @@ namespace ropewalk {
 
 // Memory of one thread.
 struct DecodeScratch {
-  AlignedBuffer<float> query;                     // (queries, 2 n_heard + rest), turned by the row
-  AlignedBuffer<float> turned;                    // the same, turned on to a tile's first key
-  AlignedBuffer<float> scores;                    // (queries, kDecodeBlock)
-  AlignedBuffer<float> cut;                       // (queries, kTile)
-  AlignedBuffer<float> bias;                      // (kDecodeBlock) of one query, natural units
+  AlignedBuffer<float> query;   // (queries, 2 pairs + rest), turned by the row
+  AlignedBuffer<float> turned;  // (groups of kPairMultiple pairs, queries, kParts,
+                                // 2, kPairMultiple), turned on to a tile's parts
+  AlignedBuffer<float> scores;  // (queries, kDecodeBlock)
+  AlignedBuffer<float> cut;     // (queries, kTile)
+  AlignedBuffer<float> bias;    // (kDecodeBlock) of one query, natural units
   std::array<bool, kDecodeBlock / kTile> seen{};  // tiles with a key that some query sees
 };
 

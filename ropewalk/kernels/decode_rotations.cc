@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ropewalk/kernels/attention.h"
+#include "ropewalk/kernels/rotation_fill.h"
 #include "ropewalk/math/turns.h"
 
 namespace ropewalk {
@@ -14,11 +15,12 @@ namespace {
 
 int64_t whole_tiles(int64_t tokens) { return (tokens + kTile - 1) / kTile; }
 
-// Whether map(kTile * n + t) - map(kTile * n) is the same for every tile n up to `capacity` tokens.
+// Whether map(kTile * n + t) - map(kTile * n) is the same for every tile n up to `capacity` tokens. It
+// is then the sum of map(t) - map(0) over what t is made of: a part's start, a place in the part.
 bool repeats_by_tile(const PositionMap& map, int64_t capacity) {
-  const bool straight = map.steps.empty() && map.period >= capacity && kTile % map.group == 0;
-  return straight && static_cast<double>(map(capacity)) < map.limit &&
-         static_cast<double>(map(0)) < map.limit;
+  if (!map.steps.empty() || kTile % map.group != 0) return false;
+  if (map.period < capacity) return map.period % kTile == 0 && std::isinf(map.limit);
+  return static_cast<double>(map(capacity)) < map.limit && static_cast<double>(map(0)) < map.limit;
 }
 
 bool is_still(const PositionMap& map) {
@@ -76,6 +78,7 @@ void DecodeRotations::plan_all_rows() {
       }
     }
   }
+  for (const std::vector<Heard>& heard : heard_) turns_.push_back(query_turns(heard));
   if (plan_.by_distance) {
     by_distance_ = table_by_distance(rotary_, spectrum_, plan_.n_by_distance);
     negate_sines(by_distance_);
@@ -101,28 +104,72 @@ DecodeRotations::KeySide DecodeRotations::make_key_side(
   }
   std::vector<DoubleDouble> positions;
   if (exact && listed == nullptr && repeats_by_tile(map, capacity_)) {
-    for (int64_t tile = 0; tile < whole_tiles(capacity_); ++tile)
-      positions.push_back(map(tile * kTile));
-    side.starts = table_at(positions, 1);
-    positions.clear();
-    for (int64_t t = 0; t < kTile; ++t) positions.push_back(map(t) - map(0));
+    for (int64_t place = 0; place < kPartKeys; ++place)
+      positions.push_back(map(place * kPartStep) - map(0));
+    if (std::ranges::all_of(positions, [](DoubleDouble at) { return at == DoubleDouble(0.0); }))
+      return side;
   } else {
-    side.step = kTile;
+    side.by_token = true;
     const int64_t n = listed == nullptr ? capacity_ : std::ssize(*listed);
     for (int64_t token = 0; token < n; ++token)
       positions.push_back(listed == nullptr ? map(token) : (*listed)[token]);
   }
-  side.keys = table_at(positions, spectrum_.amplitude);
+  const int64_t rows = std::ssize(positions);
+  side.keys =
+      RotationTable(spectrum_.n_pairs(), side.by_token ? whole_tiles(rows) * kTile : kPartKeys);
+  fill_rotation_rows(spectrum_, mode_, positions, 0, side.keys);
   return side;
 }
 
-RotationTable DecodeRotations::table_at(const std::vector<DoubleDouble>& positions,
-                                        double amplitude) const {
-  Spectrum spectrum = spectrum_;
-  spectrum.amplitude = amplitude;
-  RotationTable table(spectrum.n_pairs(), whole_tiles(std::ssize(positions)) * kTile);
-  fill_rotation_rows(spectrum, mode_, positions, 0, table);
-  return table;
+QueryTurns DecodeRotations::query_turns(const std::vector<Heard>& heard) const {
+  QueryTurns turns;
+  std::vector<const KeySide*> sides;
+  for (const Heard& of : heard) {
+    const bool by_place = !of.side->still && !of.side->by_token;
+    if (by_place && std::ranges::find(sides, of.side) == sides.end()) sides.push_back(of.side);
+  }
+  if (sides.empty()) return turns;
+  const int64_t n_tiles = whole_tiles(capacity_);
+  turns.width = (std::ssize(heard) + kPairMultiple - 1) / kPairMultiple * kPairMultiple;
+  turns.starts = AlignedBuffer<float>(static_cast<size_t>(n_tiles * 2 * turns.width));
+  turns.parts = AlignedBuffer<float>(static_cast<size_t>(kParts * 2 * turns.width));
+  for (AlignedBuffer<float>* entries : {&turns.starts, &turns.parts}) {
+    for (size_t at = 0; at < entries->size(); ++at)
+      (*entries)[at] = at / turns.width % 2 == 0 ? 1.0F : 0.0F;
+  }
+  for (const KeySide* side : sides) {
+    std::vector<DoubleDouble> starts;
+    for (int64_t tile = 0; tile < n_tiles; ++tile) starts.push_back(side->map(tile * kTile));
+    place_turns(heard, *side, starts, turns.width, turns.starts);
+    std::vector<DoubleDouble> parts;
+    for (const int64_t start : kPartStarts) parts.push_back(side->map(start) - side->map(0));
+    place_turns(heard, *side, parts, turns.width, turns.parts);
+  }
+  return turns;
+}
+
+// Columns of the pairs that turn as `side` has it.
+//   entries  (positions, 2, width)
+void DecodeRotations::place_turns(const std::vector<Heard>& heard, const KeySide& side,
+                                  const std::vector<DoubleDouble>& positions, int64_t width,
+                                  std::span<float> entries) const {
+  std::vector<int64_t> columns, pairs;
+  for (int64_t c = 0; c < std::ssize(heard); ++c) {
+    if (heard[c].side != &side) continue;
+    columns.push_back(c);
+    pairs.push_back(heard[c].pair);
+  }
+  Spectrum unscaled = spectrum_;
+  unscaled.amplitude = 1;
+  RotationTable table(std::ssize(pairs), std::ssize(positions));
+  fill_rotation_rows(unscaled, pairs, mode_, positions, 0, table);
+  for (int64_t row = 0; row < std::ssize(positions); ++row) {
+    float* const to = entries.data() + row * 2 * width;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      to[columns[k]] = table.cos_of(static_cast<int64_t>(k))[row];
+      to[width + columns[k]] = table.sin_of(static_cast<int64_t>(k))[row];
+    }
+  }
 }
 
 std::vector<DecodeBranch> DecodeRotations::branches_by_plan(int64_t i) const {
@@ -135,17 +182,14 @@ std::vector<DecodeBranch> DecodeRotations::branches_by_plan(int64_t i) const {
     DecodeBranch& branch = branches.emplace_back();
     branch.keys = plan_.branches[b].keys(i);
     if (branch.keys.empty()) continue;
+    if (turns_[b].width > 0) branch.turns = &turns_[b];
     for (const Heard& heard : heard_[b]) {
       const KeySide& side = *heard.side;
-      DecodePair pair{.pair = heard.pair, .key_step = side.step};
+      DecodePair pair{.pair = heard.pair, .by_token = side.by_token};
       place_query(plan_.branches[b], heard, i, pair);
-      if (!side.still) {
+      if (side.keys.n_rows > 0) {
         pair.key_cos = side.keys.cos_of(heard.pair);
         pair.key_sin = side.keys.sin_of(heard.pair);
-      }
-      if (side.starts.n_rows > 0) {
-        pair.start_cos = side.starts.cos_of(heard.pair);
-        pair.start_sin = side.starts.sin_of(heard.pair);
       }
       branch.heard.push_back(pair);
     }
@@ -160,10 +204,8 @@ void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, 
   DoubleDouble position =
       mapped ? branch.positions.query_of(heard.pair)(standing) : DoubleDouble(standing);
   double amplitude = spectrum_.amplitude;
-  if (heard.side->still) {
-    if (mapped) position = position - heard.side->map(0);
-    amplitude *= spectrum_.amplitude;
-  }
+  if (heard.side->still && mapped) position = position - heard.side->map(0);
+  if (heard.side->keys.n_rows == 0) amplitude *= spectrum_.amplitude;
   if (mode_ == AngleMode::kFloat32 && heard.state != PairState::kFrozen) {
     RotationTable entry(1, 1);
     fill_rotation_rows(spectrum_, std::array{heard.pair}, mode_, std::array{position}, 0, entry);
@@ -186,7 +228,7 @@ DecodeBranch DecodeRotations::branch_by_distance(KeyInterval keys, const Rotatio
     branch.heard.push_back({.pair = pair,
                             .key_cos = table.cos_of(pair) + first,
                             .key_sin = table.sin_of(pair) + first,
-                            .key_step = kTile});
+                            .by_token = true});
   }
   return branch;
 }
@@ -224,7 +266,7 @@ std::vector<DecodeBranch> DecodeRotations::branches_by_tables(const RowTables& t
                               .query_sin = heard.query_sin[0],
                               .key_cos = heard.key_cos,
                               .key_sin = heard.key_sin,
-                              .key_step = kTile});
+                              .by_token = true});
     }
     branches.push_back(std::move(branch));
   }

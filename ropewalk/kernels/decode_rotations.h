@@ -2,38 +2,52 @@
 // here.
 //
 // A prefill rotates keys by tables over their tokens. One query against a long cache would read more
-// of such tables than of the cache. So the query is turned back to the first key of each tile, and
-// the keys of a tile by their places in it: one tile of tables, and one entry a tile.
+// of such tables than of the cache. So the query is turned back to the first key of each tile, from
+// there to where its parts begin, and keys by their places in a part: a table that stays in the
+// nearest cache, and one entry a tile.
 #ifndef ROPEWALK_KERNELS_DECODE_ROTATIONS_H_
 #define ROPEWALK_KERNELS_DECODE_ROTATIONS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ropewalk/kernels/rotations.h"
 
 namespace ropewalk {
 
+// Every second key of half a tile is a part: vectors of bfloat16 keys come apart that way at least
+// cost. Part m begins at key kPartStarts[m] of its tile; its places are kPartStep keys apart.
+inline constexpr int64_t kParts = 4, kPartKeys = 16, kPartStep = 2;
+inline constexpr std::array<int64_t, kParts> kPartStarts = {0, 1, 32, 33};
+
 // How one pair of the row's query meets the keys of a branch.
 struct DecodePair {
   int64_t pair = 0;
   float query_cos = 1;  // turns the query
   float query_sin = 0;
-  // Turn the query on, back to the first key of a tile: by tile; null where there is no such turn.
-  const float* start_cos = nullptr;
-  const float* start_sin = nullptr;
-  // Turn the key in place `t` of tile `n`: entry t + n * key_step; null where keys stand still.
+  // Turn keys, by place in a part, or all of them by token; null where keys stand still.
   const float* key_cos = nullptr;
   const float* key_sin = nullptr;
-  int64_t key_step = 0;
+  bool by_token = false;
+};
+
+// What turns queries on, back to where keys begin that go by place; the pairs of a branch side by
+// side. Cosines, then sines, of 1 and 0 for the other pairs.
+struct QueryTurns {
+  int64_t width = 0;            // pairs, up to a multiple of kPairMultiple
+  AlignedBuffer<float> starts;  // (n_tiles, 2, width): to each tile's first key
+  AlignedBuffer<float> parts;   // (kParts, 2, width): from there on
 };
 
 struct DecodeBranch {
-  KeyInterval keys;               // of the row
-  std::vector<DecodePair> heard;  // rising by pair; none where there are no keys
+  KeyInterval keys;                   // of the row
+  std::vector<DecodePair> heard;      // rising by pair; none where there are no keys
+  const QueryTurns* turns = nullptr;  // null where no keys go by place
 };
 
 class DecodeRotations {
@@ -72,9 +86,8 @@ class DecodeRotations {
     PositionMap map;
     const std::vector<DoubleDouble>* listed = nullptr;  // positions of the first keys, for `map`
     bool still = false;                                 // at map(0), and without tables
-    int64_t step = 0;                                   // of `keys`: 0 or kTile
-    RotationTable starts;  // by tile, amplitude 1; empty where step is not 0
-    RotationTable keys;    // by place in the tile, or by token
+    bool by_token = false;
+    RotationTable keys;  // by place in a part, or by token; empty where they do not turn
   };
   struct Heard {
     int64_t pair = 0;
@@ -97,7 +110,10 @@ class DecodeRotations {
   void place_query(const PlanBranch& branch, const Heard& heard, int64_t i, DecodePair& pair) const;
   const KeySide& key_side(const PositionMap& map, const std::vector<DoubleDouble>* listed);
   KeySide make_key_side(const PositionMap& map, const std::vector<DoubleDouble>* listed) const;
-  RotationTable table_at(const std::vector<DoubleDouble>& positions, double amplitude) const;
+  QueryTurns query_turns(const std::vector<Heard>& heard) const;
+  void place_turns(const std::vector<Heard>& heard, const KeySide& side,
+                   const std::vector<DoubleDouble>& positions, int64_t width,
+                   std::span<float> entries) const;
 
   Rotary rotary_;
   int64_t capacity_;
@@ -112,6 +128,7 @@ class DecodeRotations {
   RotationPlan plan_;
   std::deque<KeySide> sides_;              // addresses stay
   std::vector<std::vector<Heard>> heard_;  // per branch of the plan
+  std::deque<QueryTurns> turns_;           // the same; without entries where no keys go by place
 
   RotationTable by_distance_;  // falling distances, as Rotations has them, sines negated
 

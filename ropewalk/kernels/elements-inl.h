@@ -95,6 +95,26 @@ HWY_INLINE hn::Vec<D> load_elements(D tag, const F16* from) {
 #endif
 }
 
+// 2 Lanes(tag) elements: every second one from the first on, and those between.
+template <class D>
+HWY_INLINE void load_even_odd(D tag, const float* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
+  hn::LoadInterleaved2(tag, from, even, odd);
+}
+
+template <class D>
+HWY_INLINE void load_even_odd(D tag, const Bf16* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
+#if HWY_TARGET == HWY_SCALAR  // one lane, which is not cut in two
+  even = load_elements(tag, from);
+  odd = load_elements(tag, from + 1);
+#else
+  const hn::Repartition<uint16_t, D> narrow;
+  const hn::Repartition<uint32_t, D> wide;
+  const auto both = hn::BitCast(wide, hn::LoadU(narrow, reinterpret_cast<const uint16_t*>(from)));
+  even = hn::BitCast(tag, hn::ShiftLeft<16>(both));
+  odd = hn::BitCast(tag, hn::And(both, hn::Set(wide, 0xffff0000U)));
+#endif
+}
+
 // The other way; bf16 and f16 rounded to nearest even.
 template <class D>
 HWY_INLINE void store_elements(hn::Vec<D> value, D tag, float* to) {

@@ -74,8 +74,8 @@ RotationTable::RotationTable(int64_t pairs, int64_t rows)
     : n_pairs(pairs),
       n_rows(rows),
       stride(stride_of(rows)),
-      cos(static_cast<size_t>(pairs * stride)),
-      sin(static_cast<size_t>(pairs * stride)) {}
+      cos(static_cast<size_t>(pairs * stride + kRowMultiple)),
+      sin(static_cast<size_t>(pairs * stride + kRowMultiple)) {}
 
 void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row,
                          RotationTable& table) {

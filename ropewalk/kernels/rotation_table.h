@@ -21,7 +21,8 @@ enum class AngleMode {
 struct RotationTable {
   int64_t n_pairs = 0;
   int64_t n_rows = 0;
-  int64_t stride = 0;  // >= n_rows, a multiple of 16; the rows between are zero
+  int64_t stride =
+      0;  // >= n_rows, a multiple of 16; the rows between are zero, 16 more can be read
   AlignedBuffer<float> cos;
   AlignedBuffer<float> sin;
 

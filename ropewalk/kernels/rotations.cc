@@ -349,7 +349,7 @@ RotationTable table_by_distance(const Rotary& rotary, const Spectrum& spectrum,
 
 int64_t Rotations::table_bytes() const {
   const auto bytes = [](const RotationTable& table) {
-    return static_cast<int64_t>((table.cos.size() + table.sin.size()) * sizeof(float));
+    return 2 * table.n_pairs * table.stride * static_cast<int64_t>(sizeof(float));
   };
   int64_t sum = bytes(by_distance_);
   for (const RotationTable& table : tables_) sum += bytes(table);
