@@ -278,6 +278,10 @@ void BandUsage::begin(int64_t n_tokens, std::span<const TextPlace> places) {
   std::mt19937_64 generator(options_.seed + static_cast<uint64_t>(n_queries_));
   rows_ = sample_rows(options_.skipped_keys, n_tokens, options_.queries, generator);
   n_queries_ += static_cast<int64_t>(rows_.size());
+  distance_counts_.resize(std::max(distance_counts_.size(), static_cast<size_t>(n_tokens)));
+  for (const int64_t row : rows_) {
+    for (int64_t d = 1; d <= row - options_.skipped_keys; ++d) ++distance_counts_[d];
+  }
   std::vector<int64_t> distances;
   angles_.clear();
   for (const Rotary& rotary : positions_.schemes) {

@@ -75,6 +75,8 @@ class BandUsage {
   void add(const LayerView& view);
 
   int64_t n_queries() const { return n_queries_; }
+  // How often each distance from 1 on was looked at, where nothing hides keys; (longest sequence).
+  const std::vector<int64_t>& distance_counts() const { return distance_counts_; }
   // (n_layers * n_heads)
   std::vector<HeadUsage> usage() const;
 
@@ -107,6 +109,7 @@ class BandUsage {
   const Positions& positions_;
   UsageOptions options_;
   int64_t n_queries_ = 0;
+  std::vector<int64_t> distance_counts_;
   std::vector<HeadSums> sums_;
   // Of the sequence at hand.
   int64_t n_tokens_ = 0;

@@ -249,11 +249,15 @@ void summarise(BiasReport& report) {
 
 }  // namespace
 
-std::vector<double> bias_of_head(const LayerMeans& means, const Rotary& rotary, int64_t head,
-                                 int64_t target_length, std::span<const int64_t> distances) {
-  std::vector<double> values;
-  evaluate(terms_of(means, rotary, head, target_length + 1),
-           distance_table(rotary, target_length + 1, distances), values);
+std::vector<std::vector<double>> bias_of_layer(const LayerMeans& means, const Rotary& rotary,
+                                               int64_t target_length,
+                                               std::span<const int64_t> distances) {
+  const DistanceTable table = distance_table(rotary, target_length + 1, distances);
+  std::vector<std::vector<double>> values(means.q.size());
+  for (size_t head = 0; head < values.size(); ++head) {
+    evaluate(terms_of(means, rotary, static_cast<int64_t>(head), target_length + 1), table,
+             values[head]);
+  }
   return values;
 }
 

@@ -81,10 +81,11 @@ struct BiasReport {
 BiasReport bias_report(const std::vector<LayerMeans>& means, const Positions& positions,
                        int64_t trained_length, int64_t target_length);
 
-// B(d) of one head.
-//   layer, head  of an open layer
-std::vector<double> bias_of_head(const LayerMeans& means, const Rotary& rotary, int64_t head,
-                                 int64_t target_length, std::span<const int64_t> distances);
+// B(d) of every head of a layer; (n_heads, n_distances).
+//   distances  at most target_length, and seen
+std::vector<std::vector<double>> bias_of_layer(const LayerMeans& means, const Rotary& rotary,
+                                               int64_t target_length,
+                                               std::span<const int64_t> distances);
 
 // Schemes that the curve asks for: a cap at its minimum, of the unfinished pairs alone and of all;
 // and the former where fast pairs fall silent as well. Canonical; empty where no pair needs a cap.

@@ -91,7 +91,7 @@ TEST(BiasCurve, UnderTheCapNothingCollapses) {
 TEST(BiasCurve, CountsAmplitudeMultiplierAndTemperature) {
   const LayerMeans means = two_heads();
   const auto at_0 = [&](const std::string& scheme) {
-    return bias_of_head(means, small_model::under(scheme), 0, kTarget, std::vector<int64_t>{0})[0];
+    return bias_of_layer(means, small_model::under(scheme), kTarget, std::vector<int64_t>{0})[0][0];
   };
   const double plain = kScale * 6 * std::cos(0.5);
   EXPECT_NEAR(at_0("rope"), plain, 1e-12);
@@ -107,7 +107,7 @@ TEST(BiasCurve, CoordinatesThatPassThroughAreAConstant) {
                          .k = {of({0, 1, 0, 0, 7, 3, 0, 1})},
                          .score_factor = 0.5};
   const std::vector<int64_t> distances = {0, 1, 100};
-  const std::vector<double> bias = bias_of_head(means, rotary, 0, kTarget, distances);
+  const std::vector<double> bias = bias_of_layer(means, rotary, kTarget, distances)[0];
   // q = 1 and k = i in pair 0: the phase is minus a quarter turn, and the pair turns a radian a token.
   for (size_t at = 0; at < distances.size(); ++at)
     EXPECT_NEAR(bias[at], 0.5 * (11 + std::sin(static_cast<double>(distances[at]))), 1e-12);
@@ -227,9 +227,9 @@ TEST_F(RealModel, PredictsTheMeanLogitAtADistance) {
   });
   std::vector<double> off(distances.size());
   for (int64_t layer = 0; layer < shape.n_layers; ++layer) {
+    const auto predictions = bias_of_layer(means[layer], rotary, kTrained, distances);
     for (int64_t head = 0; head < shape.n_heads; ++head) {
-      const std::vector<double> predicted =
-          bias_of_head(means[layer], rotary, head, kTrained, distances);
+      const std::vector<double>& predicted = predictions[head];
       for (size_t at = 0; at < distances.size(); ++at) {
         const double measured = logits[(layer * shape.n_heads + head) * distances.size() + at];
         off[at] += std::abs(predicted[at] - measured) / (5 * 8);
