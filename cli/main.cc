@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "cli/bands_command.h"
 #include "cli/check_command.h"
 #include "cli/compare_command.h"
 #include "cli/curve_command.h"
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   ropewalk::add_compare_command(app);
   ropewalk::add_losses_command(app);
   ropewalk::add_curve_command(app);
+  ropewalk::add_bands_command(app);
   ropewalk::add_extend_command(app);
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);

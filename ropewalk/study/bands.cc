@@ -230,7 +230,7 @@ std::vector<std::string> bands_verdict(const BandsReport& report) {
   } else {
     said.push_back(fmt::format(
         "Read past the trained length as it is, the model is predicted to collapse: {} of {} heads "
-        "turn to the farthest keys, the first at {} tokens, half of them by {}.",
+        "turn to the farthest keys, the first at {} tokens, half of all heads by {}.",
         bias.collapsing, bias.heads.size(), tokens(bias.earliest_collapse),
         tokens(bias.median_collapse)));
   }
@@ -257,7 +257,7 @@ std::vector<std::string> bands_verdict(const BandsReport& report) {
     const double cost = report.full_turn_loss->mean - report.declared_loss->mean;
     said.push_back(fmt::format(
         "Fast pairs are {}needed far away: with every pair silent past its first turn the loss "
-        "inside the trained length is {:+.4f} nats per token ({:.4f}, {:.4f} as declared).",
+        "inside the trained length changes by {:+.4f} nats per token ({:.4f}, {:.4f} as declared).",
         cost < kFree ? "not " : "", cost, report.full_turn_loss->mean, report.declared_loss->mean));
   }
   return said;

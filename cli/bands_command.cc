@@ -1,0 +1,95 @@
+#include "cli/bands_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "cli/bands_report.h"
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "cli/study_options.h"
+#include "ropewalk/base/error.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kLength = 2048;  // means of so many tokens no longer change
+constexpr int64_t kFarther = 8;    // times the trained length
+
+struct Options {
+  ModelOptions model;
+  TextOptions text = {.texts = {}, .ids = {}, .most_windows = 1};
+  int64_t length = 0;  // 0: not given
+  int64_t target = 0;  // 0: not given
+  int64_t queries = 64;
+  uint64_t seed = 1;
+  bool every_pair = false;
+  bool json = false;
+};
+
+void run(const Options& options) {
+  const Model model = options.model.load();
+  const int64_t trained = trained_length(model.config());
+  if (trained < 2) {
+    throw Error(options.model.path, "must have rotary layers and a trained length",
+                std::to_string(trained));
+  }
+  const int64_t length = options.length > 0 ? options.length : std::min(trained, kLength);
+  const int64_t target = options.target > 0 ? options.target : kFarther * trained;
+  if (length > trained) {
+    throw Error("--length", fmt::format("must be at most the trained length of {}", trained),
+                std::to_string(length), "what lies beyond is predicted, not measured");
+  }
+  if (target <= trained) {
+    throw Error("--to", fmt::format("must be beyond the trained length of {}", trained),
+                std::to_string(target));
+  }
+  const StudyText text = read_study_text(options.text, model, length);
+  ShownBands shown{
+      .model = options.model.path, .text = text.describe(), .seed = options.seed, .report = {}};
+  {
+    ProgressLine line("bands");
+    shown.report = measure_bands(model, text.windows,
+                                 {.target_length = target,
+                                  .usage = {.queries = options.queries,
+                                            .seed = options.seed,
+                                            .skipped_keys = kSkippedTokens}},
+                                 [&](double share) { line.update(share); });
+  }
+  fmt::print("{}", options.json ? to_json(shown) : to_text(shown, options.every_pair));
+}
+
+}  // namespace
+
+void add_bands_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bands",
+                                         "Where a model fails past its trained length and why, and "
+                                         "what its pairs are used for, from one "
+                                         "short pass");
+  options->model.add_to(*command);
+  options->text.add_to(*command);
+  command
+      ->add_option("--length", options->length,
+                   "Tokens of a window, at most the trained length; by default that, or 2048")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+  command
+      ->add_option(
+          "--to", options->target,
+          "Distance up to which the curve is looked at; by default 8 times the trained length")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+  command
+      ->add_option("--queries", options->queries,
+                   "Tokens of each window whose scores are taken apart")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the choice of these tokens")
+      ->capture_default_str();
+  command->add_flag("--pairs", options->every_pair, "A row for every pair");
+  command->add_flag("--json", options->json, "One JSON object, with every layer, head and pair");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ropewalk
