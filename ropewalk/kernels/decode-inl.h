@@ -10,12 +10,11 @@
 #include <array>
 #include <limits>
 #include <numbers>
-#include <type_traits>
 
-#include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/decode_block.h"
+#include "ropewalk/kernels/decode_vectors-inl.h"
 #include "ropewalk/kernels/elements-inl.h"
 #include "ropewalk/kernels/exp2-inl.h"
 #include "ropewalk/kernels/rotation_fill.h"
@@ -25,26 +24,10 @@ namespace ropewalk {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using DecodeTag = hn::CappedTag<float, 16>;
-using DecodeVec = hn::Vec<DecodeTag>;
-
 // Queries that share one reading of the keys; with four vectors of sums each they fill half of
 // AVX-512's registers, with two, half of AVX2's.
 constexpr int kQueries = 4;
 constexpr int kKeyVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
-
-// A cache in memory is read as fast as its lines are asked for: what lies so far behind is needed
-// next.
-constexpr int64_t kBytesAhead = 2048, kLineBytes = 64;
-
-// Asks for the lines behind `from`, where pair v of vectors begins one.
-template <typename Element>
-HWY_INLINE void ask_ahead(const Element* from, int v, int64_t lanes) {
-  const int64_t bytes = 2 * lanes * static_cast<int64_t>(sizeof(Element));
-  const char* const ahead = reinterpret_cast<const char*>(from) + v * bytes + kBytesAhead;
-  if (v * bytes % kLineBytes == 0) hwy::Prefetch(ahead);
-  if (bytes > kLineBytes) hwy::Prefetch(ahead + kLineBytes);
-}
 
 template <typename Element>
 class BlockDecode {
@@ -231,28 +214,18 @@ class BlockDecode {
         DecodeVec x = hn::Load(tag, query);
         DecodeVec y = hn::Load(tag, query + most_width_);
         if (branch.turns != nullptr)
-          turn_back(branch.turns->starts.data() + tile * 2 * width + p, width, x, y);
+          turn_query_back(branch.turns->starts.data() + tile * 2 * width + p, width, x, y);
         for (int64_t part = 0; part < kParts; ++part) {
           DecodeVec x_part = x;
           DecodeVec y_part = y;
           if (branch.turns != nullptr)
-            turn_back(branch.turns->parts.data() + part * 2 * width + p, width, x_part, y_part);
+            turn_query_back(branch.turns->parts.data() + part * 2 * width + p, width, x_part,
+                            y_part);
           hn::Store(x_part, tag, to + part * kPartStride);
           hn::Store(y_part, tag, to + part * kPartStride + kPairMultiple);
         }
       }
     }
-  }
-
-  // By the cosines at `entries` and the sines `width` behind them.
-  static HWY_INLINE void turn_back(const float* entries, int64_t width, DecodeVec& x,
-                                   DecodeVec& y) {
-    const DecodeTag tag;
-    const DecodeVec cos = hn::Load(tag, entries);
-    const DecodeVec sin = hn::Load(tag, entries + width);
-    const DecodeVec turned = hn::MulAdd(y, sin, hn::Mul(x, cos));
-    y = hn::NegMulAdd(x, sin, hn::Mul(y, cos));
-    x = turned;
   }
 
   template <int Q>
@@ -281,41 +254,20 @@ class BlockDecode {
     for (int q = 0; q < Q; ++q) {
       for (int v = 0; v < 2 * V; ++v) sum[q][v] = hn::Zero(tag);
     }
-    for (int64_t p = 0; p < std::ssize(branch.heard); ++p) {
-      const DecodePair& heard = branch.heard[static_cast<size_t>(p)];
-      const Element* x_row = keys + layout.first(heard.pair) * kTile;
-      const Element* y_row = keys + layout.second(heard.pair) * kTile;
-      DecodeVec x[2 * V];
-      DecodeVec y[2 * V];
-      for (int v = 0; v < V; ++v) {
-        load_even_odd(tag, x_row + 2 * v * lanes, x[2 * v], x[2 * v + 1]);
-        load_even_odd(tag, y_row + 2 * v * lanes, y[2 * v], y[2 * v + 1]);
-        ask_ahead(x_row, v, lanes);
-        ask_ahead(y_row, v, lanes);
+    int64_t p = 0;
+    for (const DecodeRun& run : branch.runs) {
+      switch (run.turn) {
+        case KeyTurn::kNone:
+          add_run<Q, V, KeyTurn::kNone>(run, keys, 0, turned, p, sum);
+          break;
+        case KeyTurn::kByPlace:
+          add_run<Q, V, KeyTurn::kByPlace>(run, keys, place, turned, p, sum);
+          break;
+        case KeyTurn::kByToken:
+          add_run<Q, V, KeyTurn::kByToken>(run, keys, tile * kTile + t, turned, p, sum);
+          break;
       }
-      if (heard.by_token) {
-        for (int v = 0; v < V; ++v) {
-          const int64_t entry = tile * kTile + t + 2 * v * lanes;
-          DecodeVec cos[2];
-          DecodeVec sin[2];
-          load_even_odd(tag, heard.key_cos + entry, cos[0], cos[1]);
-          load_even_odd(tag, heard.key_sin + entry, sin[0], sin[1]);
-          turn_key(cos[0], sin[0], x[2 * v], y[2 * v]);
-          turn_key(cos[1], sin[1], x[2 * v + 1], y[2 * v + 1]);
-        }
-      } else if (heard.key_cos != nullptr) {
-        const DecodeVec cos = hn::Load(tag, heard.key_cos + place);
-        const DecodeVec sin = hn::Load(tag, heard.key_sin + place);
-        for (int v = 0; v < 2 * V; ++v) turn_key(cos, sin, x[v], y[v]);
-      }
-      const float* const query = turned + place_of_pair<Q>(p);
-      for (int q = 0; q < Q; ++q) {
-        for (int v = 0; v < 2 * V; ++v) {
-          const float* const part = query + (q * kParts + v) * kPartStride;
-          sum[q][v] = hn::MulAdd(hn::Set(tag, part[0]), x[v], sum[q][v]);
-          sum[q][v] = hn::MulAdd(hn::Set(tag, part[kPairMultiple]), y[v], sum[q][v]);
-        }
-      }
+      p += run.n_pairs;
     }
     for (int64_t c = layout.rotary_dim; c < head_dim_; ++c) {
       for (int v = 0; v < V; ++v) {
@@ -336,10 +288,64 @@ class BlockDecode {
     }
   }
 
-  static HWY_INLINE void turn_key(DecodeVec cos, DecodeVec sin, DecodeVec& x, DecodeVec& y) {
-    const DecodeVec turned = hn::NegMulAdd(y, sin, hn::Mul(x, cos));
-    y = hn::MulAdd(x, sin, hn::Mul(y, cos));
-    x = turned;
+  // Pairs p ... of the turned queries.
+  //   entry  of the run's tables
+  template <int Q, int V, KeyTurn kTurn>
+  HWY_INLINE void add_run(const DecodeRun& run, const Element* keys, int64_t entry,
+                          const float* turned, int64_t p, DecodeVec (&sum)[Q][2 * V]) const {
+    const DecodeTag tag;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+    const PairLayout& layout = rotations_.layout();
+    const int64_t step = (layout.first(1) - layout.first(0)) * kTile;
+    constexpr auto kSize = static_cast<int64_t>(sizeof(Element));
+    const int64_t pairs_ahead = kBytesAhead / (step * kSize);
+    // Rows of first coordinates and of second ones, where these lie apart, go on there.
+    const bool apart = layout.order == PairOrder::kHalf;
+    const int64_t to_next_tile = apart ? (head_dim_ - layout.rotary_dim / 2) * kTile * kSize : 0;
+    const Element* x_row = keys + layout.first(run.first_pair) * kTile;
+    const Element* y_row = keys + layout.second(run.first_pair) * kTile;
+    const float* cos_row = run.cos + entry;
+    const float* sin_row = run.sin + entry;
+    const int64_t n_pairs = layout.rotary_dim / 2;
+    for (int64_t pair = run.first_pair; pair < run.first_pair + run.n_pairs; ++pair, ++p) {
+      const bool in_tile = pair + pairs_ahead < n_pairs;
+      const int64_t ahead = in_tile ? kBytesAhead : kBytesAhead + to_next_tile;
+      DecodeVec x[2 * V];
+      DecodeVec y[2 * V];
+      for (int v = 0; v < V; ++v) {
+        load_even_odd(tag, x_row + 2 * v * lanes, x[2 * v], x[2 * v + 1]);
+        load_even_odd(tag, y_row + 2 * v * lanes, y[2 * v], y[2 * v + 1]);
+        ask_ahead(x_row, v, lanes, ahead);
+        ask_ahead(y_row, v, lanes, ahead);
+      }
+      if constexpr (kTurn == KeyTurn::kByPlace) {
+        const DecodeVec cos = hn::Load(tag, cos_row);
+        const DecodeVec sin = hn::Load(tag, sin_row);
+        for (int v = 0; v < 2 * V; ++v) turn_key(cos, sin, x[v], y[v]);
+      }
+      if constexpr (kTurn == KeyTurn::kByToken) {
+        for (int v = 0; v < V; ++v) {
+          DecodeVec cos[2];
+          DecodeVec sin[2];
+          load_even_odd(tag, cos_row + 2 * v * lanes, cos[0], cos[1]);
+          load_even_odd(tag, sin_row + 2 * v * lanes, sin[0], sin[1]);
+          turn_key(cos[0], sin[0], x[2 * v], y[2 * v]);
+          turn_key(cos[1], sin[1], x[2 * v + 1], y[2 * v + 1]);
+        }
+      }
+      const float* const query = turned + place_of_pair<Q>(p);
+      for (int q = 0; q < Q; ++q) {
+        for (int v = 0; v < 2 * V; ++v) {
+          const float* const part = query + (q * kParts + v) * kPartStride;
+          sum[q][v] = hn::MulAdd(hn::Set(tag, part[0]), x[v], sum[q][v]);
+          sum[q][v] = hn::MulAdd(hn::Set(tag, part[kPairMultiple]), y[v], sum[q][v]);
+        }
+      }
+      x_row += step;
+      y_row += step;
+      cos_row += run.stride;
+      sin_row += run.stride;
+    }
   }
 
   // A query's place in a bias: the keys' distances fall as the keys rise.
@@ -457,36 +463,8 @@ class BlockDecode {
         }
       }
     }
-    for (int q = 0; q < Q; ++q) store_columns(sum[q], block_.sums + queries_[q].at * width + x);
-  }
-
-  // Of pairs of bfloat16 vectors, one has every second column and the other those between.
-  template <int V>
-  static HWY_INLINE void load_columns(const Element* from, DecodeVec (&columns)[V]) {
-    const DecodeTag tag;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-    for (int v = 0; v < V; v += 2) {
-      if constexpr (V > 1 && std::is_same_v<Element, Bf16>) {
-        load_even_odd(tag, from + v * lanes, columns[v], columns[v + 1]);
-      } else {
-        columns[v] = load_elements(tag, from + v * lanes);
-        if constexpr (V > 1) columns[v + 1] = load_elements(tag, from + (v + 1) * lanes);
-      }
-    }
-  }
-
-  template <int V>
-  static HWY_INLINE void store_columns(const DecodeVec (&sums)[V], float* to) {
-    const DecodeTag tag;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-    for (int v = 0; v < V; v += 2) {
-      if constexpr (V > 1 && std::is_same_v<Element, Bf16>) {
-        hn::StoreInterleaved2(sums[v], sums[v + 1], tag, to + v * lanes);
-      } else {
-        hn::Store(sums[v], tag, to + v * lanes);
-        if constexpr (V > 1) hn::Store(sums[v + 1], tag, to + (v + 1) * lanes);
-      }
-    }
+    for (int q = 0; q < Q; ++q)
+      store_columns<Element>(sum[q], block_.sums + queries_[q].at * width + x);
   }
 
   const DecodeBlock<Element>& block_;

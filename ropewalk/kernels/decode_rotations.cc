@@ -184,17 +184,34 @@ std::vector<DecodeBranch> DecodeRotations::branches_by_plan(int64_t i) const {
     if (branch.keys.empty()) continue;
     if (turns_[b].width > 0) branch.turns = &turns_[b];
     for (const Heard& heard : heard_[b]) {
-      const KeySide& side = *heard.side;
-      DecodePair pair{.pair = heard.pair, .by_token = side.by_token};
+      DecodePair pair{.pair = heard.pair};
       place_query(plan_.branches[b], heard, i, pair);
-      if (side.keys.n_rows > 0) {
-        pair.key_cos = side.keys.cos_of(heard.pair);
-        pair.key_sin = side.keys.sin_of(heard.pair);
-      }
       branch.heard.push_back(pair);
     }
+    branch.runs = runs_of(heard_[b]);
   }
   return branches;
+}
+
+std::vector<DecodeRun> DecodeRotations::runs_of(const std::vector<Heard>& heard) {
+  std::vector<DecodeRun> runs;
+  const KeySide* side = nullptr;
+  for (const Heard& of : heard) {
+    const bool goes_on =
+        !runs.empty() && of.side == side && runs.back().first_pair + runs.back().n_pairs == of.pair;
+    if (goes_on) {
+      ++runs.back().n_pairs;
+      continue;
+    }
+    side = of.side;
+    DecodeRun& run = runs.emplace_back(DecodeRun{.first_pair = of.pair, .n_pairs = 1});
+    if (side->keys.n_rows == 0) continue;
+    run.turn = side->by_token ? KeyTurn::kByToken : KeyTurn::kByPlace;
+    run.cos = side->keys.cos_of(of.pair);
+    run.sin = side->keys.sin_of(of.pair);
+    run.stride = side->keys.stride;
+  }
+  return runs;
 }
 
 void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, int64_t i,
@@ -224,12 +241,12 @@ void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, 
 DecodeBranch DecodeRotations::branch_by_distance(KeyInterval keys, const RotationTable& table,
                                                  int64_t first) const {
   DecodeBranch branch{.keys = keys};
-  for (int64_t pair = 0; pair < table.n_pairs; ++pair) {
-    branch.heard.push_back({.pair = pair,
-                            .key_cos = table.cos_of(pair) + first,
-                            .key_sin = table.sin_of(pair) + first,
-                            .by_token = true});
-  }
+  for (int64_t pair = 0; pair < table.n_pairs; ++pair) branch.heard.push_back({.pair = pair});
+  branch.runs.push_back({.n_pairs = table.n_pairs,
+                         .turn = KeyTurn::kByToken,
+                         .cos = table.cos_of(0) + first,
+                         .sin = table.sin_of(0) + first,
+                         .stride = table.stride});
   return branch;
 }
 
@@ -261,12 +278,13 @@ std::vector<DecodeBranch> DecodeRotations::branches_by_tables(const RowTables& t
     DecodeBranch branch{.keys = plan.branches[b].keys(i)};
     if (branch.keys.empty()) continue;
     for (const HeardPair& heard : rotations.heard(b)) {
-      branch.heard.push_back({.pair = heard.pair,
-                              .query_cos = heard.query_cos[0],
-                              .query_sin = heard.query_sin[0],
-                              .key_cos = heard.key_cos,
-                              .key_sin = heard.key_sin,
-                              .by_token = true});
+      branch.heard.push_back(
+          {.pair = heard.pair, .query_cos = heard.query_cos[0], .query_sin = heard.query_sin[0]});
+      branch.runs.push_back({.first_pair = heard.pair,
+                             .n_pairs = 1,
+                             .turn = KeyTurn::kByToken,
+                             .cos = heard.key_cos,
+                             .sin = heard.key_sin});
     }
     branches.push_back(std::move(branch));
   }

@@ -25,15 +25,23 @@ namespace ropewalk {
 inline constexpr int64_t kParts = 4, kPartKeys = 16, kPartStep = 2;
 inline constexpr std::array<int64_t, kParts> kPartStarts = {0, 1, 32, 33};
 
-// How one pair of the row's query meets the keys of a branch.
+// How one pair of the row's query is turned.
 struct DecodePair {
   int64_t pair = 0;
-  float query_cos = 1;  // turns the query
+  float query_cos = 1;
   float query_sin = 0;
-  // Turn keys, by place in a part, or all of them by token; null where keys stand still.
-  const float* key_cos = nullptr;
-  const float* key_sin = nullptr;
-  bool by_token = false;
+};
+
+enum class KeyTurn { kNone, kByPlace, kByToken };
+
+// Heard pairs one after another whose keys turn in the same manner.
+struct DecodeRun {
+  int64_t first_pair = 0;
+  int64_t n_pairs = 0;
+  KeyTurn turn = KeyTurn::kNone;
+  const float* cos = nullptr;  // (n_pairs, by place in a part or by token)
+  const float* sin = nullptr;
+  int64_t stride = 0;  // of a pair
 };
 
 // What turns queries on, back to where keys begin that go by place; the pairs of a branch side by
@@ -47,6 +55,7 @@ struct QueryTurns {
 struct DecodeBranch {
   KeyInterval keys;                   // of the row
   std::vector<DecodePair> heard;      // rising by pair; none where there are no keys
+  std::vector<DecodeRun> runs;        // of them, in order
   const QueryTurns* turns = nullptr;  // null where no keys go by place
 };
 
@@ -107,6 +116,7 @@ class DecodeRotations {
   std::vector<DecodeBranch> branches_by_tables(const RowTables& tables) const;
   DecodeBranch branch_by_distance(KeyInterval keys, const RotationTable& table,
                                   int64_t first) const;
+  static std::vector<DecodeRun> runs_of(const std::vector<Heard>& heard);
   void place_query(const PlanBranch& branch, const Heard& heard, int64_t i, DecodePair& pair) const;
   const KeySide& key_side(const PositionMap& map, const std::vector<DoubleDouble>* listed);
   KeySide make_key_side(const PositionMap& map, const std::vector<DoubleDouble>* listed) const;
