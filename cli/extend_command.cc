@@ -74,8 +74,14 @@ std::string default_study(const StudyIdentity& identity) {
   return (folder / (identity_digest(identity).substr(0, 24) + ".db")).string();
 }
 
-std::vector<std::string> candidates(const Options& options, int64_t trained) {
-  if (options.schemes.empty()) return candidate_schemes(trained, options.target);
+//   proposed  what the bias curve asks for
+std::vector<std::string> candidates(const Options& options, int64_t trained,
+                                    const std::vector<std::string>& proposed) {
+  if (options.schemes.empty()) {
+    std::vector<std::string> all = candidate_schemes(trained, options.target);
+    all.insert(all.end(), proposed.begin(), proposed.end());
+    return all;
+  }
   std::vector<std::string> chosen = options.schemes;
   // What every table shows, so that nobody mistakes forgetting for reading.
   chosen.push_back("window,size=" + std::to_string(std::max<int64_t>(1, trained / 2)));
@@ -271,6 +277,7 @@ void run(const Options& options) {
                       .trained_length = trained,
                       .target_length = options.target,
                       .text = text.describe()};
+  if (trained > 0) report.bias = measure_bias(model, text.windows, options.target);
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
@@ -278,7 +285,7 @@ void run(const Options& options) {
   const RaceOptions race{.target_length = options.target,
                          .engine = engine,
                          .format = model_format(options.model.path),
-                         .candidates = candidates(options, trained),
+                         .candidates = candidates(options, trained, report.proposed()),
                          .copy_windows = options.copy_windows,
                          .halve = options.schemes.empty()};
   std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -106,6 +107,53 @@ Json winner_json(const ExtendReport& report, const std::optional<size_t>& winner
   return winner ? Json(report.candidates[*winner].scheme) : Json(nullptr);
 }
 
+const Candidate* candidate_of(const ExtendReport& report, const std::string& scheme) {
+  const auto found = std::ranges::find(report.candidates, scheme, &Candidate::scheme);
+  return found == report.candidates.end() ? nullptr : &*found;
+}
+
+// What the bias curve foretold, beside the losses past the trained length.
+std::string bias_text(const ExtendReport& report) {
+  if (!report.bias || report.bias->heads.empty()) return "";
+  const BiasReport& bias = *report.bias;
+  const auto told = [](const std::optional<int64_t>& d) {
+    return d ? std::to_string(*d) : std::string("never");
+  };
+  std::string text = fmt::format(
+      "Bias curve: collapse foretold from {} tokens on (median of {} heads: {}), lowest at {}; "
+      "measured beyond:",
+      told(bias.earliest_collapse), bias.heads.size(), told(bias.median_collapse), told(bias.cap));
+  std::vector<std::string> schemes = report.proposed();
+  schemes.insert(schemes.begin(), "declared");
+  const char* between = " ";
+  for (const std::string& scheme : schemes) {
+    const Candidate* const measured = candidate_of(report, scheme);
+    if (measured == nullptr) continue;
+    text += fmt::format("{}{} {}", between, scheme, number(measured->beyond));
+    between = ", ";
+  }
+  return text + ".\n";
+}
+
+Json bias_json(const ExtendReport& report) {
+  if (!report.bias) return nullptr;
+  const auto told = [](const std::optional<int64_t>& d) { return d ? Json(*d) : Json(nullptr); };
+  Json out = {{"heads", report.bias->heads.size()},
+              {"collapsing_heads", report.bias->collapsing},
+              {"earliest_collapse", told(report.bias->earliest_collapse)},
+              {"median_collapse", told(report.bias->median_collapse)},
+              {"cap", told(report.bias->cap)},
+              {"proposed", report.proposed()}};
+  std::vector<std::string> schemes = report.proposed();
+  schemes.push_back("declared");
+  out["measured_beyond"] = Json::object();
+  for (const std::string& scheme : schemes) {
+    if (const Candidate* const measured = candidate_of(report, scheme))
+      out["measured_beyond"][scheme] = mean_of(measured->beyond);
+  }
+  return out;
+}
+
 Json run_json(const ExtendReport& report) {
   Json out = {{"study", report.run.study},
               {"model_path", report.model},
@@ -137,6 +185,7 @@ Json whole_json(const ExtendReport& report) {
   out["best_portable"] = winner_json(report, report.recommendation.best_portable);
   out["best_overall"] = winner_json(report, report.recommendation.best_overall);
   out["why"] = report.recommendation.why;
+  out["bias_curve"] = bias_json(report);
   out["prompt_tokens"] = report.prompt_tokens;
   out["passages"] = Json::array();
   for (const auto& [scheme, passage] : report.passages)
@@ -157,6 +206,7 @@ std::string to_text(const ExtendReport& report) {
       "past it\n\n";
   text += table(report) + "\n";
   for (const std::string& sentence : report.recommendation.why) text += sentence + "\n";
+  text += bias_text(report);
   if (!report.passages.empty())
     text +=
         fmt::format("\nWhat it goes on with after {} tokens of the text:\n", report.prompt_tokens);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ropewalk/config/scheme_writer.h"
+#include "ropewalk/study/bands.h"
 #include "ropewalk/study/race.h"
 #include "ropewalk/study/recommend.h"
 
@@ -28,12 +29,17 @@ struct ExtendReport {
   int64_t trained_length = 0;
   int64_t target_length = 0;
   std::string text;
+  std::optional<BiasReport> bias = {};  // of the model as declared; none where no layer rotates
   std::vector<Candidate> candidates = {};
   Recommendation recommendation = {};
   int64_t prompt_tokens = 0;
   std::vector<std::pair<std::string, std::string>> passages = {};  // scheme, its 60 tokens
   std::optional<WriteReport> written = {};
   RunFacts run = {};
+
+  std::vector<std::string> proposed() const {
+    return bias ? proposed_schemes(*bias) : std::vector<std::string>();
+  }
 };
 
 std::string to_text(const ExtendReport& report);

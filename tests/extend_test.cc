@@ -178,6 +178,12 @@ TEST_F(ExtendTest, PrintsWhatIsPromised) {
                           "best_overall", "why", "run"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
+  const auto& bias = json["bias_curve"];
+  EXPECT_EQ(bias["heads"], 8);
+  EXPECT_FALSE(bias["proposed"].empty());
+  EXPECT_TRUE(bias["measured_beyond"].contains("declared"));
+  for (const auto& scheme : bias["proposed"])  // each has raced
+    EXPECT_TRUE(bias["measured_beyond"].contains(scheme.get<std::string>())) << scheme;
   bool window = false;
   bool sinks = false;
   bool declared = false;

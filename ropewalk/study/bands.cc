@@ -11,6 +11,7 @@
 namespace ropewalk {
 namespace {
 
+constexpr int64_t kCalibrationTokens = 2048;
 constexpr double kFree = 0.01;  // nats per token: a loss that nobody would notice
 
 int64_t required_trained_length(const Model& model) {
@@ -155,14 +156,14 @@ BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
   const int64_t trained = required_trained_length(model);
   const Positions positions = make_positions(model.config(), {});
   HeadMeans means(model.config().shape, kSkippedTokens);
-  double done = 0;
+  int64_t left = kCalibrationTokens;
   for (const Window& window : windows) {
+    const int64_t taken = std::min({left, trained, static_cast<int64_t>(window.ids.size())});
+    if (taken <= kSkippedTokens) break;
     model.observe(
-        window.ids, positions, [&](const LayerView& view) { means.add(view); },
-        [&](double share) {
-          if (progress) progress((done + share) / static_cast<double>(windows.size()));
-        });
-    ++done;
+        std::span(window.ids).first(static_cast<size_t>(taken)), positions,
+        [&](const LayerView& view) { means.add(view); }, progress);
+    left -= taken;
   }
   return bias_report(means.means(), positions, trained, target_length);
 }

@@ -59,8 +59,11 @@ struct BandsReport {
   std::optional<Estimate> full_turn_loss;  // with every pair silent past its first turn
 };
 
-// The bias report alone, of all windows, each at most the trained length.
-//   progress  share done
+// The bias report alone, from the first tokens of the windows: some 2048 of them, for more change
+// nothing, and never more of one window than the trained length.
+//   windows  of any length, at least one
+//   progress  of each window's pass
+// Throws Error where no layer rotates.
 BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
                         int64_t target_length, const Progress& progress = {});
 

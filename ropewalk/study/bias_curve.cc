@@ -288,8 +288,10 @@ std::vector<std::string> proposed_schemes(const BiasReport& report) {
     range.first = std::min(range.first, layer.unfinished.front());
     range.last = std::max(range.last, layer.unfinished.back());
   }
-  if (range.last < 0 || !report.cap || *report.cap < 1) return {};
-  const std::string cap = fmt::format("cap,window={}", *report.cap);
+  if (range.last < 0 || !report.cap) return {};
+  const int64_t step = std::max<int64_t>(1, report.trained_length / 128);
+  const int64_t window = std::max((*report.cap + step / 2) / step, int64_t{1}) * step;
+  const std::string cap = fmt::format("cap,window={}", window);
   return {parse_scheme(fmt::format("{},pairs={}:{}", cap, range.first, range.last)).text(),
           parse_scheme(cap).text()};
 }

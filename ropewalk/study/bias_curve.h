@@ -87,8 +87,9 @@ std::vector<std::vector<double>> bias_of_layer(const LayerMeans& means, const Ro
                                                int64_t target_length,
                                                std::span<const int64_t> distances);
 
-// Schemes that the curve asks for: a cap at its minimum, of the unfinished pairs alone and of all;
-// and the former where fast pairs fall silent as well. Canonical; empty where no pair needs a cap.
+// Schemes that the curve asks for: a cap at its minimum, to a 128th of L so that machines that round
+// otherwise ask for the same, of the unfinished pairs alone, and of all. Canonical; empty where no pair
+// needs a cap.
 std::vector<std::string> proposed_schemes(const BiasReport& report);
 
 }  // namespace ropewalk

@@ -77,7 +77,7 @@ TEST(BiasCurve, FindsCollapseAndCap) {
   EXPECT_EQ(report.cap, 264);
   EXPECT_EQ(report.layers[0].unfinished, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(proposed_schemes(report),
-            (std::vector<std::string>{"cap,window=264,pairs=2:3", "cap,window=264"}));
+            (std::vector<std::string>{"cap,window=264,pairs=2:3", "cap,window=264"}));  // 4 x 66
 }
 
 TEST(BiasCurve, UnderTheCapNothingCollapses) {
