@@ -106,9 +106,9 @@ void compare_tables(double base, int64_t first, int rounds) {
         {"bf16 rows, range", 0, [&] { fill(bf16, range); }},
         {"float64 rows, range", 0, [&] { fill(doubles, range); }},
         {"float32 by pairs, range", 0,
-         [&] { fill_rotation_rows(spectrum, AngleMode::kExact, in_turn, 0, by_pairs); }},
+         [&] { fill_rotation_table(spectrum, AngleMode::kExact, in_turn, 0, by_pairs); }},
         {"float32 by pairs, list", 0,
-         [&] { fill_rotation_rows(spectrum, AngleMode::kExact, scattered, 0, by_pairs); }}},
+         [&] { fill_rotation_table(spectrum, AngleMode::kExact, scattered, 0, by_pairs); }}},
        2e-6 * static_cast<double>(kRows * kPairs), "M entries/s", 4, rounds);
 }
 

@@ -100,7 +100,7 @@ void columns(benchmark::State& state, bool in_turn) {
     for (int64_t r = 0; r < table.n_rows; ++r) positions[r] = kFirst + r;
   }
   run(state, sizeof(float),
-      [&] { fill_rotation_rows(spectrum(), AngleMode::kExact, positions, 0, table); });
+      [&] { fill_rotation_table(spectrum(), AngleMode::kExact, positions, 0, table); });
 }
 
 const bool added = [] {

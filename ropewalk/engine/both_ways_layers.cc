@@ -40,7 +40,7 @@ RowTurns turns_of(const Rotary& rotary, AngleMode angles, int64_t n) {
         static_cast<float>(spectrum.logit_multiplier * rotary.temperature.at(i)));
   }
   RotationTable by_pair(spectrum.n_pairs(), n);
-  fill_rotation_rows(spectrum, angles, positions, 0, by_pair);
+  fill_rotation_table(spectrum, angles, positions, 0, by_pair);
   const int64_t stride = turns.table.pair_stride;
   for (int64_t r = 0; r < n; ++r) {
     float* const cos = turns.table.entries.data() + r * 2 * stride;

@@ -28,7 +28,7 @@ namespace HWY_NAMESPACE {
 template <typename Element>
 class FloatKernel {
  public:
-  static constexpr int64_t kPanelRows = kRows;
+  static constexpr int64_t kPanelRows = kProductRows;
   static constexpr bool kGoesOn = true;
   static constexpr int64_t kKeysAtOnce = kTile;
 
@@ -152,8 +152,8 @@ class FloatKernel {
                          int64_t stride) const {
     const RotationTable& table = rotations_.by_distance();
     const int64_t nearest = Rotations::kDistanceMargin + rotations_.plan().n_by_distance - 1;
-    std::array<int64_t, kRows> entries;  // of the tile's first key, by row
-    for (int64_t r = 0; r < kRows; ++r) {
+    std::array<int64_t, kProductRows> entries;  // of the tile's first key, by row
+    for (int64_t r = 0; r < kProductRows; ++r) {
       // Where a row sees nothing of the tile, its place may lie outside of the table.
       const int64_t place =
           nearest - (first_ + (row + std::min(r, rows - 1)) / group_) + tile * kTile;
@@ -211,8 +211,8 @@ class FloatKernel {
   void add_values(const uint8_t* seen) {
     for (int64_t t = 0; t < kTilesTogether; ++t) {
       for (int64_t x = 0; x < value_stride_; x += kTile) {
-        for (int64_t row = 0; row < rows_; row += kRows) {
-          if ((seen[row / kRows] >> t & 1) != 0) add_product(row, t, x);
+        for (int64_t row = 0; row < rows_; row += kProductRows) {
+          if ((seen[row / kProductRows] >> t & 1) != 0) add_product(row, t, x);
         }
       }
     }
@@ -257,7 +257,8 @@ class FloatKernel {
                                .c = sums_ + row * sum_stride_ + x,
                                .c_stride = sum_stride_,
                                .depth = kTile};
-    multiply<Into::kAdd>(product, std::min(kRows, rows_ - row), std::min(kTile, value_stride_ - x));
+    multiply<Into::kAdd>(product, std::min(kProductRows, rows_ - row),
+                         std::min(kTile, value_stride_ - x));
   }
 
   // Runs body(offset) for every vector of the tiles in the mask.

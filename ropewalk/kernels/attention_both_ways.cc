@@ -146,7 +146,7 @@ void add_tile(const BothWaysItem& item, int64_t begin) {
   BothWaysScratch& scratch = *item.scratch;
   const int64_t stride = a.n_heads * a.head_dim;
   const float* const queries = a.queries + item.first * stride + item.head * a.head_dim;
-  for (int64_t r = 0; r < item.rows; r += kRows) {
+  for (int64_t r = 0; r < item.rows; r += kProductRows) {
     multiply<Into::kFresh>({.a = queries + r * stride,
                             .a_stride = stride,
                             .b = scratch.keys.data(),
@@ -154,10 +154,10 @@ void add_tile(const BothWaysItem& item, int64_t begin) {
                             .c = scratch.scores.data() + r * kBothWaysKeys,
                             .c_stride = kBothWaysKeys,
                             .depth = a.head_dim},
-                           std::min(kRows, item.rows - r), kBothWaysKeys);
+                           std::min(kProductRows, item.rows - r), kBothWaysKeys);
   }
   for (int64_t r = 0; r < item.rows; ++r) weigh_row(item, r, begin);
-  for (int64_t r = 0; r < item.rows; r += kRows) {
+  for (int64_t r = 0; r < item.rows; r += kProductRows) {
     multiply<Into::kAdd>({.a = scratch.scores.data() + r * kBothWaysKeys,
                           .a_stride = kBothWaysKeys,
                           .b = scratch.values.data(),
@@ -165,7 +165,7 @@ void add_tile(const BothWaysItem& item, int64_t begin) {
                           .c = scratch.sums.data() + r * scratch.value_stride,
                           .c_stride = scratch.value_stride,
                           .depth = kBothWaysKeys},
-                         std::min(kRows, item.rows - r), scratch.value_stride);
+                         std::min(kProductRows, item.rows - r), scratch.value_stride);
   }
 }
 

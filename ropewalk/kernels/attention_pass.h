@@ -51,8 +51,8 @@ class AttentionPass {
         last_(first_ + block.tokens() - 1),
         live_(block.workspace->template take<LivePart>(std::ssize(walk_.parts()))),
         turned_(block.workspace->template take<bool>(std::ssize(walk_.families()))),
-        seen_(block.workspace->template take<uint8_t>(rows_ / kRows + 1)),
-        cut_(block.workspace->template take<float>(kRows * kTile)) {}
+        seen_(block.workspace->template take<uint8_t>(rows_ / kPanelRows + 1)),
+        cut_(block.workspace->template take<float>(kPanelRows * kTile)) {}
 
   void run() noexcept {
     std::fill_n(turned_, walk_.families().size(), false);
@@ -62,7 +62,7 @@ class AttentionPass {
   }
 
  private:
-  static constexpr int64_t kRows = Kernel::kPanelRows;
+  static constexpr int64_t kPanelRows = Kernel::kPanelRows;
 
   struct LivePart {
     const WalkPart* part;
@@ -78,8 +78,8 @@ class AttentionPass {
 
   template <typename Body>
   void for_panels(const Body& body) {
-    for (int64_t row = 0; row < rows_; row += kRows)
-      body(Panel{row / kRows, row, std::min(kRows, rows_ - row)});
+    for (int64_t row = 0; row < rows_; row += kPanelRows)
+      body(Panel{row / kPanelRows, row, std::min(kPanelRows, rows_ - row)});
   }
 
   WalkRectangle rectangle(const Panel& panel, int64_t tile) const {
@@ -88,7 +88,7 @@ class AttentionPass {
   }
 
   void attend_together(int64_t first_tile) {
-    std::fill_n(seen_, (rows_ + kRows - 1) / kRows, uint8_t{0});
+    std::fill_n(seen_, (rows_ + kPanelRows - 1) / kPanelRows, uint8_t{0});
     uint8_t any = 0;
     for (int64_t t = 0; t < kTilesTogether; ++t) any |= score_tile(first_tile, t);
     if (any == 0) return;
@@ -183,7 +183,7 @@ class AttentionPass {
   void fetch_ahead(const WalkPart& part, const Panel& panel, int64_t tile) const {
     if (part.kind != WalkPart::Kind::kBranch || tile * kTile > last_) return;
     const WalkFamily& family = walk_.families()[part.family];
-    const int64_t n_panels = (rows_ + kRows - 1) / kRows;
+    const int64_t n_panels = (rows_ + kPanelRows - 1) / kPanelRows;
     const auto share_of = [&](int64_t count, const auto& fetch) {
       for (int64_t x = count * panel.index / n_panels; x < count * (panel.index + 1) / n_panels;
            ++x)
@@ -263,9 +263,9 @@ class AttentionPass {
   LivePart* live_;
   bool* turned_;   // (families)
   uint8_t* seen_;  // (panels) bit t: the panel sees something of tile t of those held together
-  float* cut_;     // (kRows, kTile)
-  std::array<KeyInterval, kRows> of_tokens_;  // of a cut panel, in the part in hand
-  std::array<KeyInterval, kRows> keys_;       // the same by row
+  float* cut_;     // (kPanelRows, kTile)
+  std::array<KeyInterval, kPanelRows> of_tokens_;  // of a cut panel, in the part in hand
+  std::array<KeyInterval, kPanelRows> keys_;       // the same by row
 };
 
 }  // namespace ropewalk

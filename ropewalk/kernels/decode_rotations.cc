@@ -117,7 +117,7 @@ DecodeRotations::KeySide DecodeRotations::make_key_side(
   const int64_t rows = std::ssize(positions);
   side.keys =
       RotationTable(spectrum_.n_pairs(), side.by_token ? whole_tiles(rows) * kTile : kPartKeys);
-  fill_rotation_rows(spectrum_, mode_, positions, 0, side.keys);
+  fill_rotation_table(spectrum_, mode_, positions, 0, side.keys);
   return side;
 }
 
@@ -162,7 +162,7 @@ void DecodeRotations::place_turns(const std::vector<Heard>& heard, const KeySide
   Spectrum unscaled = spectrum_;
   unscaled.amplitude = 1;
   RotationTable table(std::ssize(pairs), std::ssize(positions));
-  fill_rotation_rows(unscaled, pairs, mode_, positions, 0, table);
+  fill_rotation_table(unscaled, pairs, mode_, positions, 0, table);
   for (int64_t row = 0; row < std::ssize(positions); ++row) {
     float* const to = entries.data() + row * 2 * width;
     for (size_t k = 0; k < columns.size(); ++k) {
@@ -225,7 +225,7 @@ void DecodeRotations::place_query(const PlanBranch& branch, const Heard& heard, 
   if (heard.side->keys.n_rows == 0) amplitude *= spectrum_.amplitude;
   if (mode_ == AngleMode::kFloat32 && heard.state != PairState::kFrozen) {
     RotationTable entry(1, 1);
-    fill_rotation_rows(spectrum_, std::array{heard.pair}, mode_, std::array{position}, 0, entry);
+    fill_rotation_table(spectrum_, std::array{heard.pair}, mode_, std::array{position}, 0, entry);
     pair.query_cos = entry.cos[0];
     pair.query_sin = entry.sin[0];
     return;

@@ -19,7 +19,7 @@ using FloatTag = hn::CappedTag<float, 16>;
 using FloatVec = hn::Vec<FloatTag>;
 
 // Six rows by four vectors fill 24 of AVX-512's 32 registers; by two, 12 of the 16 that AVX2 has.
-constexpr int64_t kRows = 6;
+constexpr int64_t kProductRows = 6;
 constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
 
 // What a product does with what is in c.
@@ -86,10 +86,10 @@ HWY_NOINLINE void multiply_rows(const PanelProduct& p, int64_t columns) {
   for (; x < columns; x += lanes) multiply_panel<R, 1, kInto>(p, x);
 }
 
-//   rows  <= kRows
+//   rows  <= kProductRows
 template <Into kInto>
 HWY_INLINE void multiply(const PanelProduct& p, int64_t rows, int64_t columns) {
-  static_assert(kRows == 6);
+  static_assert(kProductRows == 6);
   switch (rows) {
     case 1:
       return multiply_rows<1, kInto>(p, columns);

@@ -94,7 +94,7 @@ TEST(Reports, LNG_08_TheTableIsExactAndFloat32) {
   spectrum.amplitude = std::sqrt(1 + std::log(32.0) / std::log(4096.0));
   const std::vector<DoubleDouble> positions = {1.0, 4095.0, 4096.0, 4097.0, 131071.0};
   RotationTable table(64, static_cast<int64_t>(positions.size()));
-  fill_rotation_rows(spectrum, AngleMode::kExact, positions, 0, table);
+  fill_rotation_table(spectrum, AngleMode::kExact, positions, 0, table);
   static_assert(std::is_same_v<decltype(table.cos_of(0)), const float*>);
   for (int64_t pair = 0; pair < 64; ++pair) {
     for (size_t row = 0; row < positions.size(); ++row) {

@@ -81,12 +81,12 @@ void check_rows(int64_t n_pairs, int64_t first_row, int64_t count, int64_t table
 }
 
 // Turns per token as the kernels take them.
-struct Turns {
+struct TurnsPerToken {
   AlignedBuffer<double> hi;
   AlignedBuffer<double> lo;
   std::vector<uint8_t> axis;
 
-  Turns(const Spectrum& spectrum, bool by_axis)
+  TurnsPerToken(const Spectrum& spectrum, bool by_axis)
       : hi(static_cast<size_t>(padded(spectrum.n_pairs()))), lo(hi.size()) {
     for (int64_t pair = 0; pair < spectrum.n_pairs(); ++pair) {
       hi[pair] = spectrum.turns_per_token[pair].hi;
@@ -98,7 +98,7 @@ struct Turns {
   }
 };
 
-RowBlock block_of(const Turns& turns, const RowPositions& positions, double amplitude) {
+RowBlock block_of(const TurnsPerToken& turns, const RowPositions& positions, double amplitude) {
   return {.turns = turns.hi.data(),
           .turns_lo = turns.lo.data(),
           .axis = turns.axis.empty() ? nullptr : turns.axis.data(),
@@ -203,7 +203,7 @@ void fill_rotation_rows(const Spectrum& spectrum, const RowPositions& positions,
   check_no_decay(spectrum);
   check_axes(spectrum, n_axes);
   check_rows(spectrum.n_pairs(), first_row, count, table.n_pairs, table.n_rows);
-  const Turns turns(spectrum, n_axes > 1);
+  const TurnsPerToken turns(spectrum, n_axes > 1);
   const RowBlock all = block_of(turns, positions, factor_of(spectrum.amplitude, amplitude));
   for_rows<std::vector<SplitPosition>>(
       count, table.pair_stride, [&](int64_t first, int64_t n_rows, auto& split) {
@@ -256,8 +256,8 @@ RotationRows<Element> re_rotation_rows(const Spectrum& from, const RowPositions&
   }
   const double factor = factor_of(step.amplitude, amplitude);
   RotationRows<Element> table(to.n_pairs(), count);
-  const Turns from_turns(from, from_positions.n_axes() > 1);
-  const Turns to_turns(to, to_positions.n_axes() > 1);
+  const TurnsPerToken from_turns(from, from_positions.n_axes() > 1);
+  const TurnsPerToken to_turns(to, to_positions.n_axes() > 1);
   const RowBlock from_all = block_of(from_turns, from_positions, 1);
   const RowBlock to_all = block_of(to_turns, to_positions, factor);
   struct Scratch {

@@ -211,10 +211,10 @@ TEST(RotationRows, EqualPositionsGiveEqualBits) {
     const auto list =
         rotation_rows<float>(spectrum, RowPositions::list(positions), TableAmplitude::kApplied);
     RotationTable by_pairs(48, kRows);
-    fill_rotation_rows(spectrum, AngleMode::kExact, positions, 0, by_pairs);
+    fill_rotation_table(spectrum, AngleMode::kExact, positions, 0, by_pairs);
     RotationTable lone(48, kRows);
     for (int64_t r = 0; r < kRows; ++r) {
-      fill_rotation_rows(spectrum, AngleMode::kExact, std::span(positions).subspan(r, 1), r, lone);
+      fill_rotation_table(spectrum, AngleMode::kExact, std::span(positions).subspan(r, 1), r, lone);
     }
     RotationRows<float> parts(48, kRows);
     for (int64_t r = 0; r < kRows; r += 77) {

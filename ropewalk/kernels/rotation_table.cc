@@ -84,17 +84,17 @@ void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int
   table.sin[pair * table.stride + row] = static_cast<float>(value.sin * amplitude);
 }
 
-void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
-                        std::span<const DoubleDouble> positions, int64_t first_row,
-                        RotationTable& table) {
+void fill_rotation_table(const Spectrum& spectrum, AngleMode mode,
+                         std::span<const DoubleDouble> positions, int64_t first_row,
+                         RotationTable& table) {
   std::vector<int64_t> pairs(static_cast<size_t>(spectrum.n_pairs()));
   std::iota(pairs.begin(), pairs.end(), int64_t{0});
-  fill_rotation_rows(spectrum, pairs, mode, positions, first_row, table);
+  fill_rotation_table(spectrum, pairs, mode, positions, first_row, table);
 }
 
-void fill_rotation_rows(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
-                        std::span<const DoubleDouble> positions, int64_t first_row,
-                        RotationTable& table) {
+void fill_rotation_table(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
+                         std::span<const DoubleDouble> positions, int64_t first_row,
+                         RotationTable& table) {
   assert(table.n_pairs == std::ssize(pairs));
   assert(first_row + static_cast<int64_t>(positions.size()) <= table.n_rows);
   if (mode == AngleMode::kFloat32)

@@ -37,15 +37,15 @@ struct RotationTable {
 //   positions  rotation positions, (count); |position| <= 2^40
 //   table      has the spectrum's pairs and rows up to first_row + count
 // kExact: |entry - exact| <= 1 float ulp wherever the entry is above 2^-38 in size.
-void fill_rotation_rows(const Spectrum& spectrum, AngleMode mode,
-                        std::span<const DoubleDouble> positions, int64_t first_row,
-                        RotationTable& table);
+void fill_rotation_table(const Spectrum& spectrum, AngleMode mode,
+                         std::span<const DoubleDouble> positions, int64_t first_row,
+                         RotationTable& table);
 
 // The same for some pairs only.
 //   pairs  of the spectrum, rising: pair c of the table is pairs[c]
-void fill_rotation_rows(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
-                        std::span<const DoubleDouble> positions, int64_t first_row,
-                        RotationTable& table);
+void fill_rotation_table(const Spectrum& spectrum, std::span<const int64_t> pairs, AngleMode mode,
+                         std::span<const DoubleDouble> positions, int64_t first_row,
+                         RotationTable& table);
 
 // cos and sin, times amplitude, of an angle given in turns, in the same manner: one entry.
 void fill_rotation_entry(DoubleDouble turns, double amplitude, int64_t pair, int64_t row,

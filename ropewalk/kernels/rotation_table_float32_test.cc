@@ -58,7 +58,7 @@ const std::vector<DoubleDouble> kPositions = {0, 1, 511, 2704, 4095, 100000};
 
 RotationTable float32_table(const Spectrum& spectrum) {
   RotationTable table(spectrum.n_pairs(), static_cast<int64_t>(kPositions.size()));
-  fill_rotation_rows(spectrum, AngleMode::kFloat32, kPositions, 0, table);
+  fill_rotation_table(spectrum, AngleMode::kFloat32, kPositions, 0, table);
   return table;
 }
 

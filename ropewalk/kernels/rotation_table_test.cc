@@ -32,7 +32,7 @@ TEST(RotationTable, ExactEntriesAreRoundedOnce) {
     const Spectrum spectrum = some_spectrum(amplitude);
     const auto rows = static_cast<int64_t>(kPositions.size());
     RotationTable table(spectrum.n_pairs(), rows);
-    fill_rotation_rows(spectrum, AngleMode::kExact, kPositions, 0, table);
+    fill_rotation_table(spectrum, AngleMode::kExact, kPositions, 0, table);
     for (int64_t pair = 0; pair < spectrum.n_pairs(); ++pair) {
       for (int64_t r = 0; r < rows; ++r) {
         const CosSin exact = cos_sin_at(kPositions[r], spectrum.turns_per_token[pair]);
@@ -51,8 +51,8 @@ TEST(RotationTable, SomePairsAlone) {
   for (const AngleMode mode : {AngleMode::kExact, AngleMode::kFloat32}) {
     RotationTable all(spectrum.n_pairs(), rows);
     RotationTable some(std::ssize(pairs), rows);
-    fill_rotation_rows(spectrum, mode, kPositions, 0, all);
-    fill_rotation_rows(spectrum, pairs, mode, kPositions, 0, some);
+    fill_rotation_table(spectrum, mode, kPositions, 0, all);
+    fill_rotation_table(spectrum, pairs, mode, kPositions, 0, some);
     for (int64_t c = 0; c < std::ssize(pairs); ++c) {
       for (int64_t r = 0; r < rows; ++r) {
         EXPECT_EQ(some.cos_of(c)[r], all.cos_of(pairs[c])[r]) << pairs[c] << " " << r;
@@ -70,7 +70,7 @@ TEST(RotationTable, Float32EntriesOfAListAreOneProduct) {
     spectrum.amplitude = amplitude;
     const auto rows = static_cast<int64_t>(kPositions.size());
     RotationTable table(4, rows);
-    fill_rotation_rows(spectrum, AngleMode::kFloat32, kPositions, 0, table);
+    fill_rotation_table(spectrum, AngleMode::kFloat32, kPositions, 0, table);
     for (int64_t pair = 0; pair < 4; ++pair) {
       for (int64_t r = 0; r < rows; ++r) {
         const float angle = static_cast<float>(static_cast<double>(kPositions[r])) *
@@ -88,8 +88,8 @@ TEST(RotationTable, Float32IsFarOffAtLongPositions) {
   const std::vector<DoubleDouble> far = {1000003.0};
   RotationTable exact(16, 1);
   RotationTable rounded(16, 1);
-  fill_rotation_rows(spectrum, AngleMode::kExact, far, 0, exact);
-  fill_rotation_rows(spectrum, AngleMode::kFloat32, far, 0, rounded);
+  fill_rotation_table(spectrum, AngleMode::kExact, far, 0, exact);
+  fill_rotation_table(spectrum, AngleMode::kFloat32, far, 0, rounded);
   double worst = 0;
   for (int64_t pair = 0; pair < 16; ++pair)
     worst = std::max(worst, std::abs(static_cast<double>(exact.cos_of(pair)[0]) -
@@ -106,12 +106,12 @@ TEST(RotationTable, RowsArePaddedWithZerosAndFilledInParts) {
     std::vector<DoubleDouble> positions;
     for (int64_t r = 0; r < rows; ++r) positions.emplace_back(static_cast<double>(3 * r));
     for (const AngleMode mode : {AngleMode::kExact, AngleMode::kFloat32}) {
-      fill_rotation_rows(spectrum, mode, positions, 0, whole);
+      fill_rotation_table(spectrum, mode, positions, 0, whole);
       RotationTable parts(16, rows);
       const auto all = std::span<const DoubleDouble>(positions);
       const auto cut = static_cast<size_t>(rows / 2);
-      fill_rotation_rows(spectrum, mode, all.first(cut), 0, parts);
-      fill_rotation_rows(spectrum, mode, all.subspan(cut), static_cast<int64_t>(cut), parts);
+      fill_rotation_table(spectrum, mode, all.first(cut), 0, parts);
+      fill_rotation_table(spectrum, mode, all.subspan(cut), static_cast<int64_t>(cut), parts);
       for (int64_t pair = 0; pair < 16; ++pair) {
         for (int64_t r = 0; r < whole.stride; ++r) {
           EXPECT_EQ(whole.cos_of(pair)[r], parts.cos_of(pair)[r]);

@@ -244,7 +244,7 @@ class Rotations::Builder {
     Spectrum unscaled = shared_;
     unscaled.amplitude = 1;
     RotationTable& steps = out_.tables_.emplace_back(std::ssize(pairs), std::ssize(positions));
-    fill_rotation_rows(unscaled, pairs, mode_, positions, 0, steps);
+    fill_rotation_table(unscaled, pairs, mode_, positions, 0, steps);
     made.steps = &steps;
   }
 
@@ -272,14 +272,14 @@ class Rotations::Builder {
                           const std::vector<DoubleDouble>& positions) {
     RotationTable& table = out_.tables_.emplace_back(std::ssize(pairs), std::ssize(positions));
     if (rotary_.spectrum.length() != SpectrumRule::Length::kToken) {
-      fill_rotation_rows(shared_, pairs, mode_, positions, 0, table);
+      fill_rotation_table(shared_, pairs, mode_, positions, 0, table);
       return table;
     }
     for (int64_t r = 0; r < std::ssize(positions); ++r) {
       const Spectrum own =
           rotary_.spectrum.at(rotary_.spectrum.length_for_row(first + r, sequence_length_));
-      fill_rotation_rows(own, pairs, mode_, std::span(positions).subspan(static_cast<size_t>(r), 1),
-                         r, table);
+      fill_rotation_table(own, pairs, mode_,
+                          std::span(positions).subspan(static_cast<size_t>(r), 1), r, table);
     }
     return table;
   }

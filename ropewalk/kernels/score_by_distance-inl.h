@@ -35,7 +35,8 @@ struct ByDistance {
 // table's rows, one further for each token, are not.
 template <int R, int V>
 HWY_INLINE void score_columns_by_distance(const ByDistance& d,
-                                          const std::array<int64_t, kRows>& entries, int64_t k) {
+                                          const std::array<int64_t, kProductRows>& entries,
+                                          int64_t k) {
   const FloatTag tag;
   const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
   const PairLayout& layout = *d.layout;
@@ -80,7 +81,7 @@ HWY_INLINE void score_columns_by_distance(const ByDistance& d,
 
 template <int R>
 HWY_NOINLINE void score_rows_by_distance(const ByDistance& d,
-                                         const std::array<int64_t, kRows>& entries) {
+                                         const std::array<int64_t, kProductRows>& entries) {
   constexpr int kColumns = kVectors / 2;
   const auto lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
   for (int64_t k = 0; k < kTile; k += kColumns * lanes)
@@ -88,10 +89,11 @@ HWY_NOINLINE void score_rows_by_distance(const ByDistance& d,
 }
 
 //   entries  by row, the table's row of the tile's first key
-//   rows     <= kRows
+//   rows     <= kProductRows
 HWY_INLINE void score_pairs_by_distance(const ByDistance& d,
-                                        const std::array<int64_t, kRows>& entries, int64_t rows) {
-  static_assert(kRows == 6);
+                                        const std::array<int64_t, kProductRows>& entries,
+                                        int64_t rows) {
+  static_assert(kProductRows == 6);
   switch (rows) {
     case 1:
       return score_rows_by_distance<1>(d, entries);
