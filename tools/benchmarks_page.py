@@ -25,7 +25,7 @@ python3 tools/benchmarks_page.py bench.json speed.json > docs/benchmarks.md
 
 `limit` is a ceiling measured in the same run: memcpy of as many bytes, an in-place scale, the read bandwidth, the peak of
 fused multiply-adds, or that of VDPBF16PS. `x` is ours over it; where a goal bounds the time, `x` is the rate against the
-peer's, so that 1.06 of its time is 0.94.
+peer's, so that 1.06 of its time is 0.94. One thread beside another kernel of ours counts its CPU time, all else the clock's.
 """
 
 
