@@ -21,6 +21,8 @@
 #include "cli/generate_command.h"
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
+#include "cli/merge_command.h"
+#include "cli/report_command.h"
 #include "cli/show_command.h"
 #include "cli/states_command.h"
 #include "cli/tokens_command.h"
@@ -88,6 +90,8 @@ int main(int argc, char** argv) {
   ropewalk::add_extend_command(app);
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);
+  ropewalk::add_merge_command(app);
+  ropewalk::add_report_command(app);
   ropewalk::add_states_command(app);
   ropewalk::add_tokens_command(app);
   ropewalk::add_write_command(app);

@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 preset=$(preset_argument "$@")
 install_packages "$preset"
+if [ "$preset" != fuzz ]; then fetch_vega; fi
 
 werror=OFF
 if [ "${CI:-}" = true ]; then werror=ON; fi

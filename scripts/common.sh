@@ -49,6 +49,28 @@ installed() {
   dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | awk '$2 == "installed" {print $1}' || true
 }
 
+# fetch_vega: what the report's page draws with, to build/npm, pinned by package-lock.json. Without it everything builds,
+# and pages have words and tables but no pictures; so no failure stops a build.
+fetch_vega() {
+  local lock="$root/ropewalk/report/npm/package-lock.json" modules="$root/build/npm"
+  if cmp -s "$lock" "$modules/fetched.json"; then return; fi
+  if ! command -v npm >/dev/null; then
+    install_packages page || true
+    hash -r
+  fi
+  if command -v npm >/dev/null; then
+    say "fetching Vega from npm"
+    mkdir -p "$modules"
+    cp "$root"/ropewalk/report/npm/package*.json "$modules"
+    if (cd "$modules" && run_logged npm npm ci --ignore-scripts --no-audit --no-fund --fetch-retries 1); then
+      cp "$lock" "$modules/fetched.json"
+      return
+    fi
+  fi
+  say "no Vega: reports will have no pictures. Install Node.js and npm, let it reach registry.npmjs.org, and run this again;"
+  say "or point -DROPEWALK_NPM_DIR at a folder where \"npm ci\" has run on ropewalk/report/npm"
+}
+
 # The preset named by the first argument, or release.
 preset_argument() {
   local preset=${1:-release}

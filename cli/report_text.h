@@ -1,0 +1,20 @@
+#ifndef ROPEWALK_CLI_REPORT_TEXT_H_
+#define ROPEWALK_CLI_REPORT_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/study_summary.h"
+
+namespace ropewalk {
+
+// The report for a terminal: curves in block characters, tables, words; lines of kLineWidth.
+std::string report_text(const StudySummary& study);
+
+// One block character for each value, the lowest and highest of `low` to `high`; a space for what
+// is no number.
+std::string spark_line(const std::vector<double>& values, double low, double high);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_CLI_REPORT_TEXT_H_

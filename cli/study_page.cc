@@ -1,0 +1,288 @@
+#include "cli/study_page.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/study_tables.h"
+#include "ropewalk/formats/json_file.h"
+#include "ropewalk/report/pictures.h"
+
+namespace ropewalk {
+namespace {
+
+// Declared and the winners first, whatever the race made of them, then the other finalists.
+std::vector<Series> series_of(const StudySummary& study) {
+  std::vector<Series> series;
+  for (const StudySummary::Shown& shown : study.shown)
+    series.push_back({.name = shown.scheme, .role = shown.role, .shown = true});
+  for (const Candidate& candidate : study.candidates) {
+    if (candidate.finalist && study.role_of(candidate.scheme).empty())
+      series.push_back({.name = candidate.scheme});
+  }
+  return series;
+}
+
+// The column's name where some row has a value there.
+std::string if_filled(const ResultTable& table, const std::string& column) {
+  const size_t c = table.column(column);
+  const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+    return !std::holds_alternative<std::monostate>(row[c]);
+  });
+  return filled ? column : "";
+}
+
+PictureRule trained_rule(const StudySummary& study) {
+  return {.at = static_cast<double>(study.facts.trained_length), .text = "trained length"};
+}
+
+// What one would see, in words, for a picture by series.
+std::string names_shown(const StudySummary& study) {
+  std::string text;
+  for (const StudySummary::Shown& shown : study.shown)
+    text += (text.empty() ? "" : ", ") + shown.scheme + " (" + shown.role + ")";
+  return text;
+}
+
+void add_commands(const StudySummary& study, Section& section) {
+  const auto scheme_of = [&](const std::optional<size_t>& winner) {
+    return winner ? study.candidates[*winner].scheme : std::string();
+  };
+  const std::string portable = scheme_of(study.recommendation.best_portable);
+  const std::string overall = scheme_of(study.recommendation.best_overall);
+  if (!portable.empty() && portable != "declared") {
+    section.commands.emplace_back(
+        "A file that " + study.facts.engine + " runs with the best portable setting",
+        fmt::format("ropewalk write {} --scheme '{}' --to {} --for {} -o LONGER", study.facts.model,
+                    portable, study.facts.target_length, study.facts.engine));
+  }
+  if (!overall.empty() && overall != portable) {
+    section.commands.emplace_back("To go on writing under the best setting, in Ropewalk",
+                                  fmt::format("ropewalk generate {} --scheme '{}' -p TEXT -n 200",
+                                              study.facts.model, overall));
+  }
+}
+
+Section recommendation_section(const StudySummary& study) {
+  Section section{.id = "recommendation", .title = "Recommendation"};
+  if (!study.is_finished()) {
+    section.cautions.push_back(
+        "This study is not finished: what follows is what its passes say so far. Run the same "
+        "command again, and it goes on.");
+  }
+  for (const std::string& sentence : study.recommendation.why) {
+    (sentence.starts_with("Doubt: ") ? section.cautions : section.paragraphs).push_back(sentence);
+  }
+  if (!study.recommendation.best_overall)
+    section.cautions.push_back("No setting has run every window yet, so there is no winner.");
+  section.tables.push_back(winners_table(study));
+  add_commands(study, section);
+  return section;
+}
+
+Section loss_section(const StudySummary& study, const std::vector<Series>& series) {
+  Section section{
+      .id = "loss",
+      .title = "Loss by position",
+      .paragraphs = {fmt::format(
+          "What it costs to predict the next token, by how much text stands before it. Lower is "
+          "better; past the trained length of {} tokens the file's own positions are on new "
+          "ground. "
+          "Bands are 95 % intervals over windows.",
+          study.facts.trained_length)}};
+  if (study.facts.windows.size() < 2)
+    section.cautions.push_back("There is one window, so there are no intervals.");
+  const ResultTable table = loss_table(study);
+  section.picture =
+      Picture{.table = table.name,
+              .spec = line_spec({.x = {.column = "middle", .title = "position (tokens)"},
+                                 .y = {.column = "loss", .title = "loss (nats per token)"},
+                                 .low = if_filled(table, "low"),
+                                 .high = "high",
+                                 .series = "scheme",
+                                 .x_rules = {trained_rule(study)}},
+                                series),
+              .description = "Lines of loss against position, for " + names_shown(study) +
+                             ". The table behind it has the numbers.",
+              .series = "scheme"};
+  section.tables.push_back(table);
+  return section;
+}
+
+Section copy_section(const StudySummary& study, const std::vector<Series>& series) {
+  Section section{
+      .id = "recall",
+      .title = "Recall by distance",
+      .paragraphs = {"How much a passage is easier to predict where the model has read it before, "
+                     "by how far back that was. Above zero, far text is made use of; a setting "
+                     "that forgets it falls to zero, however low its loss."}};
+  ResultTable table = copy_table(study);
+  if (table.rows.empty()) {
+    section.paragraphs.clear();
+    section.cautions.push_back(
+        "No copy test was run, so nothing tells whether far text is made use of.");
+    return section;
+  }
+  section.picture =
+      Picture{.table = table.name,
+              .spec = line_spec(
+                  {.x = {.column = "distance", .title = "distance (tokens)", .is_log = true},
+                   .y = {.column = "gain", .title = "gain (nats per token)", .from_zero = true},
+                   .low = if_filled(table, "low"),
+                   .high = "high",
+                   .bars = true,
+                   .series = "scheme",
+                   .x_rules = {trained_rule(study)},
+                   .y_rules = {{.at = 0, .text = ""}}},
+                  series),
+              .description = "Points of copy gain against distance with intervals, for " +
+                             names_shown(study) + ". The table behind it has the numbers.",
+              .series = "scheme"};
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+Section cost_section(const StudySummary& study) {
+  Section section{.id = "cost",
+                  .title = "Speed against loss",
+                  .paragraphs = {fmt::format(
+                      "Down is better, right is faster. Numbers are those of the table of all "
+                      "settings. Loss is "
+                      "beyond {} tokens; what forgets far text is fast because it reads less.",
+                      study.facts.trained_length)}};
+  const ResultTable table = cost_table(study);
+  section.picture =
+      Picture{.table = table.name,
+              .spec = point_spec({.x = {.column = "speed", .title = "speed (times declared)"},
+                                  .y = {.column = "loss", .title = "loss (nats per token)"},
+                                  .kind = "kind",
+                                  .label = "number",
+                                  .tooltip = {"number", "scheme", "kind", "speed", "loss"},
+                                  .x_rules = {{.at = 1, .text = "declared's speed"}}},
+                                 running_kinds(study)),
+              .description =
+                  "Points of loss against speed, one for each finalist. The table behind it has "
+                  "the numbers."};
+  section.tables.push_back(table);
+  return section;
+}
+
+Section distance_section(const StudySummary& study, const std::vector<Series>& series) {
+  Section section{
+      .id = "distances",
+      .title = "Effective distance",
+      .paragraphs = {
+          "Under the diagonal, far text looks nearer than it is; where a line ends, text "
+          "farther back is not seen at all. What stays below the trained length is a "
+          "distance that training showed."}};
+  const ResultTable table = distance_table(study);
+  section.picture = Picture{
+      .table = table.name,
+      .spec = line_spec(
+          {.x = {.column = "distance", .title = "true distance (tokens)", .is_log = true},
+           .y = {.column = "effective", .title = "effective distance (tokens)", .is_log = true},
+           .series = "scheme",
+           .y_rules = {trained_rule(study)}},
+          series),
+      .description = "Lines of effective against true distance, for those of " +
+                     names_shown(study) +
+                     " that change distances. The table behind it has the "
+                     "numbers.",
+      .series = "scheme"};
+  section.tables.push_back(table);
+  return section;
+}
+
+Section spectrum_section(const StudySummary& study, const std::vector<Series>& series) {
+  Section section{
+      .id = "spectrum",
+      .title = "Spectrum in bands",
+      .paragraphs = {"Each pair of coordinates turns at a speed of its own and tells apart the "
+                     "distances of its band, about as many tokens as it takes for one radian. "
+                     "Settings that stretch the spectrum move pairs up, to farther bands."}};
+  const ResultTable table = pair_table(study);
+  std::vector<PictureRule> rules;
+  for (const PairBandRange& band : pair_bands()) {
+    rules.push_back({.at = std::max(band.first, 1.0), .text = band.name});
+  }
+  section.picture = Picture{
+      .table = table.name,
+      .spec = line_spec(
+          {.x = {.column = "pair", .title = "pair", .is_whole = true},
+           .y = {.column = "tokens_per_radian", .title = "tokens per radian", .is_log = true},
+           .is_line = false,
+           .series = "scheme",
+           .y_rules = rules},
+          series),
+      .description = "Points of tokens per radian against pair, for those of " +
+                     names_shown(study) + " that change the spectrum. The tables have the numbers.",
+      .series = "scheme"};
+  section.tables.push_back(table);
+  section.tables.push_back(band_table(study));
+  return section;
+}
+
+// Other measurements that the study has: tables, each with a picture if it brings one.
+void add_other_tables(const StudySummary& study, std::vector<Section>& sections) {
+  const std::string prefix = kTableRecords;
+  const auto& records = study.contents.records;
+  for (auto record = records.lower_bound(prefix);
+       record != records.end() && record->first.starts_with(prefix); ++record) {
+    const std::string place = study.contents.path + ": " + record->first;
+    const auto json = parse_json(record->second, place);
+    ResultTable table = table_from_json(json, place);
+    Section section{.id = "table-" + std::to_string(sections.size()), .title = table.title};
+    const auto picture = json.find("picture");
+    if (picture != json.end() && picture->is_object() && picture->contains("spec")) {
+      section.picture = Picture{.table = table.name,
+                                .spec = picture->at("spec"),
+                                .description = picture->value("description", table.title)};
+      section.picture->spec.erase("data");
+    }
+    section.tables.push_back(std::move(table));
+    sections.push_back(std::move(section));
+  }
+}
+
+// What the last run wrote after the text, where its model could.
+void add_passages(const StudySummary& study, std::vector<Section>& sections) {
+  const auto record = study.contents.records.find(kOutcomeRecord);
+  if (record == study.contents.records.end()) return;
+  const auto json = parse_json(record->second, study.contents.path + ": " + kOutcomeRecord);
+  const auto passages = json.find("passages");
+  if (passages == json.end() || !passages->is_array() || passages->empty()) return;
+  Section section{.id = "passages",
+                  .title = "What it goes on with",
+                  .paragraphs = {fmt::format("After {} tokens of the text, always the likeliest "
+                                             "token.",
+                                             json.value("prompt_tokens", int64_t{0}))}};
+  for (const auto& passage : *passages) {
+    section.quotes.emplace_back(passage.value("scheme", std::string()),
+                                passage.value("text", std::string()));
+  }
+  sections.push_back(std::move(section));
+}
+
+}  // namespace
+
+Page study_page(const StudySummary& study) {
+  Page page{.title = study.title(),
+            .subtitle = study.facts.description + ". " + study.facts.text + ".",
+            .series = series_of(study)};
+  page.sections.push_back(recommendation_section(study));
+  page.sections.push_back(loss_section(study, page.series));
+  page.sections.push_back(copy_section(study, page.series));
+  page.sections.push_back(cost_section(study));
+  page.sections.push_back(
+      {.id = "settings", .title = "All settings", .tables = {ranking_table(study)}});
+  page.sections.push_back(distance_section(study, page.series));
+  page.sections.push_back(spectrum_section(study, page.series));
+  add_other_tables(study, page.sections);
+  add_passages(study, page.sections);
+  page.sections.push_back({.id = "made",
+                           .title = "How it was measured",
+                           .tables = {fact_table(study), window_table(study)}});
+  return page;
+}
+
+}  // namespace ropewalk

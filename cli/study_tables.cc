@@ -1,0 +1,388 @@
+#include "cli/study_tables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ropewalk {
+namespace {
+
+using Row = std::vector<ResultValue>;
+
+constexpr const char* kNats = "nats per token";
+
+ResultValue mean(const std::optional<Estimate>& estimate) {
+  return estimate ? ResultValue(estimate->mean) : ResultValue();
+}
+ResultValue low(const std::optional<Estimate>& estimate) {
+  return estimate && estimate->interval ? ResultValue(estimate->interval->low) : ResultValue();
+}
+ResultValue high(const std::optional<Estimate>& estimate) {
+  return estimate && estimate->interval ? ResultValue(estimate->interval->high) : ResultValue();
+}
+ResultValue value(const std::optional<double>& number) {
+  return number ? ResultValue(*number) : ResultValue();
+}
+ResultValue whole(size_t number) { return static_cast<int64_t>(number); }
+
+const ResultColumn kSetting = {.name = "scheme", .title = "setting"};
+const ResultColumn kBeyond = {.name = "beyond", .title = "loss beyond", .unit = kNats, .digits = 3};
+const ResultColumn kBeyondLow = {.name = "beyond_low", .title = "95 % from", .digits = 3};
+const ResultColumn kBeyondHigh = {.name = "beyond_high", .title = "to", .digits = 3};
+const ResultColumn kInsideCost = {
+    .name = "inside_cost", .title = "cost inside", .unit = kNats, .digits = 3, .is_signed = true};
+const ResultColumn kCopyBeyond = {.name = "copy_beyond",
+                                  .title = "copy gain beyond",
+                                  .unit = kNats,
+                                  .digits = 3,
+                                  .is_signed = true};
+const ResultColumn kSpeed = {
+    .name = "speed", .title = "speed", .unit = "times declared", .digits = 2};
+const ResultColumn kRunsIn = {.name = "runs_in", .title = "runs in"};
+
+std::string runs_in(const StudySummary& study, const std::string& scheme) {
+  std::string text = "Ropewalk";
+  if (const SchemeFacts* facts = study.facts_of(scheme)) {
+    for (const EngineVerdict& verdict : facts->engines) {
+      if (verdict.portable) text += ", " + verdict.engine;
+    }
+  }
+  return text;
+}
+
+std::vector<const Candidate*> finalists(const StudySummary& study) {
+  std::vector<const Candidate*> found;
+  for (const Candidate& candidate : study.candidates) {
+    if (candidate.finalist) found.push_back(&candidate);
+  }
+  return found;
+}
+
+std::string band_of(double tokens_per_radian) {
+  for (const PairBandRange& band : pair_bands()) {
+    if (tokens_per_radian >= band.first && tokens_per_radian < band.last) return band.name;
+  }
+  return "does not turn";
+}
+
+double tokens_per_radian(double inv_freq) {
+  return inv_freq > 0 ? 1 / inv_freq : std::numeric_limits<double>::infinity();
+}
+
+bool keeps_spectrum(const StudySummary& study, const SchemeFacts& scheme) {
+  const SchemeFacts* declared = study.facts_of("declared");
+  return declared != nullptr && declared->inv_freq == scheme.inv_freq;
+}
+
+// Declared first, then those whose pairs turn otherwise.
+std::vector<const SchemeFacts*> spectra(const StudySummary& study) {
+  std::vector<const SchemeFacts*> found;
+  if (const SchemeFacts* declared = study.facts_of("declared")) found.push_back(declared);
+  for (const Candidate& candidate : study.candidates) {
+    const SchemeFacts* scheme = study.facts_of(candidate.scheme);
+    if (scheme != nullptr && scheme->scheme != "declared" && !keeps_spectrum(study, *scheme))
+      found.push_back(scheme);
+  }
+  return found;
+}
+
+}  // namespace
+
+const std::vector<PairBandRange>& pair_bands() {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  // The fastest pair of plain RoPE turns one radian a token.
+  static const std::vector<PairBandRange> kBands = {{"1 to 10", 0, 10},
+                                                    {"10 to 100", 10, 100},
+                                                    {"100 to 1000", 100, 1000},
+                                                    {"1000 to 10000", 1000, 10000},
+                                                    {"10000 and more", 10000, kNone}};
+  return kBands;
+}
+
+std::string running_kind(const StudySummary& study, const Candidate& candidate) {
+  if (candidate.truncates) return "forgets far text";
+  return candidate.portability.portable ? "runs in " + study.facts.engine : "needs Ropewalk";
+}
+
+std::vector<std::string> running_kinds(const StudySummary& study) {
+  return {"needs Ropewalk", "runs in " + study.facts.engine, "forgets far text"};
+}
+
+ResultTable winners_table(const StudySummary& study) {
+  ResultTable table{.name = "winners",
+                    .title = "The settings to compare",
+                    .columns = {{.name = "role", .title = "as"},
+                                kSetting,
+                                kBeyond,
+                                kBeyondLow,
+                                kBeyondHigh,
+                                kInsideCost,
+                                kCopyBeyond,
+                                kSpeed,
+                                kRunsIn}};
+  for (const StudySummary::Shown& shown : study.shown) {
+    const Candidate* one = study.find(shown.scheme);
+    table.rows.push_back({shown.role, one->scheme, mean(one->beyond), low(one->beyond),
+                          high(one->beyond), mean(one->inside_cost), mean(one->copy_beyond),
+                          value(study.relative_speed(*one)), runs_in(study, one->scheme)});
+  }
+  return table;
+}
+
+ResultTable ranking_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "ranking",
+      .title = "Every setting that was measured",
+      .about =
+          "Finalists ran every window and are numbered by their loss beyond the trained length; "
+          "the others fell out of the race after the windows that the table says, so that their "
+          "means are not over the same text.",
+      .columns = {{.name = "number", .title = "#"},
+                  kSetting,
+                  {.name = "role", .title = "as"},
+                  kBeyond,
+                  kBeyondLow,
+                  kBeyondHigh,
+                  {.name = "inside", .title = "loss inside", .unit = kNats, .digits = 3},
+                  kInsideCost,
+                  {.name = "copy_inside",
+                   .title = "copy gain inside",
+                   .unit = kNats,
+                   .digits = 3,
+                   .is_signed = true},
+                  kCopyBeyond,
+                  {.name = "windows", .title = "windows"},
+                  kSpeed,
+                  {.name = "seconds", .title = "passes took", .unit = "s", .digits = 1},
+                  {.name = "forgets", .title = "forgets far text"},
+                  kRunsIn}};
+  int64_t number = 0;
+  for (const Candidate& one : study.candidates) {
+    if (one.finalist) ++number;
+    table.rows.push_back(
+        {one.finalist ? ResultValue(number) : ResultValue(), one.scheme, study.role_of(one.scheme),
+         mean(one.beyond), low(one.beyond), high(one.beyond), mean(one.inside),
+         mean(one.inside_cost), mean(one.copy_inside), mean(one.copy_beyond), whole(one.windows),
+         value(study.relative_speed(one)), one.seconds, one.truncates, runs_in(study, one.scheme)});
+  }
+  return table;
+}
+
+ResultTable loss_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "loss_by_position",
+      .title = "Loss by position",
+      .about = "Means over runs of positions, with 95 % intervals by resampling windows.",
+      .columns = {kSetting,
+                  {.name = "first", .title = "from position"},
+                  {.name = "last", .title = "to"},
+                  {.name = "middle", .title = "middle", .digits = 1},
+                  {.name = "loss", .title = "loss", .unit = kNats, .digits = 4},
+                  {.name = "low", .title = "95 % from", .digits = 4},
+                  {.name = "high", .title = "to", .digits = 4},
+                  {.name = "tokens", .title = "tokens"},
+                  {.name = "windows", .title = "windows"}}};
+  for (const Candidate& one : study.candidates) {
+    for (const Bucket& bucket : study.curve(one.scheme)) {
+      table.rows.push_back({one.scheme, bucket.first, bucket.last,
+                            static_cast<double>(bucket.first + bucket.last) / 2, bucket.loss.mean,
+                            low(bucket.loss), high(bucket.loss), bucket.loss.count,
+                            whole(one.windows)});
+    }
+  }
+  return table;
+}
+
+ResultTable copy_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "copy_gain",
+      .title = "Copy gain by distance",
+      .about =
+          "Nats gained on each token of a passage where it stood that many tokens before as "
+          "well, against the same passage where it did not; 95 % intervals by resampling "
+          "windows.",
+      .columns = {kSetting,
+                  {.name = "distance", .title = "distance", .unit = "tokens"},
+                  {.name = "gain", .title = "gain", .unit = kNats, .digits = 4, .is_signed = true},
+                  {.name = "low", .title = "95 % from", .digits = 4, .is_signed = true},
+                  {.name = "high", .title = "to", .digits = 4, .is_signed = true},
+                  {.name = "tokens", .title = "tokens"}}};
+  for (const Candidate& one : study.candidates) {
+    for (const CopyAtDistance& at : copy_by_distance(study.contents, study.facts, one.scheme)) {
+      table.rows.push_back(
+          {one.scheme, at.distance, at.gain.mean, low(at.gain), high(at.gain), at.gain.count});
+    }
+  }
+  return table;
+}
+
+ResultTable cost_table(const StudySummary& study) {
+  ResultTable table{.name = "cost",
+                    .title = "Speed and loss",
+                    .about =
+                        "Of the finalists. Speed is of whole passes as they were timed in the "
+                        "study, over declared's; on a busy machine it is a rough figure.",
+                    .columns = {{.name = "number", .title = "#"},
+                                kSetting,
+                                {.name = "kind", .title = "kind"},
+                                kSpeed,
+                                {.name = "loss", .title = "loss", .unit = kNats, .digits = 3},
+                                kInsideCost}};
+  int64_t number = 0;
+  for (const Candidate* one : finalists(study)) {
+    table.rows.push_back({++number, one->scheme, running_kind(study, *one),
+                          value(study.relative_speed(*one)),
+                          mean(one->beyond ? one->beyond : one->inside), mean(one->inside_cost)});
+  }
+  return table;
+}
+
+ResultTable distance_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "effective_distance",
+      .title = "Effective distance",
+      .about = fmt::format("What the last of {} tokens sees, of the pairs that the scheme moves; "
+                           "nothing where the key is not seen. Settings that are not listed leave "
+                           "every distance as it is.",
+                           study.facts.target_length),
+      .columns = {
+          kSetting,
+          {.name = "distance", .title = "true distance", .unit = "tokens"},
+          {.name = "effective", .title = "effective distance", .unit = "tokens", .digits = 1}}};
+  for (const Candidate& one : study.candidates) {
+    const SchemeFacts* scheme = study.facts_of(one.scheme);
+    if (scheme == nullptr || (scheme->keeps_distances && one.scheme != "declared")) continue;
+    for (size_t k = 0; k < scheme->distances.size(); ++k) {
+      table.rows.push_back({one.scheme, scheme->distances[k], value(scheme->effective[k])});
+    }
+  }
+  return table;
+}
+
+ResultTable pair_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "spectrum",
+      .title = "How fast each pair turns",
+      .about = fmt::format("At {} tokens, of the first rotary layers. Settings that are not listed "
+                           "leave the pairs as declared.",
+                           study.facts.target_length),
+      .columns = {kSetting,
+                  {.name = "pair", .title = "pair"},
+                  {.name = "tokens_per_radian", .title = "tokens per radian"},
+                  {.name = "tokens_per_turn", .title = "tokens per turn"},
+                  {.name = "band", .title = "band"}}};
+  for (const SchemeFacts* scheme : spectra(study)) {
+    for (size_t p = 0; p < scheme->inv_freq.size(); ++p) {
+      const double tokens = tokens_per_radian(scheme->inv_freq[p]);
+      constexpr double kTurn = 2 * 3.14159265358979323846;
+      table.rows.push_back({scheme->scheme, whole(p), tokens, tokens * kTurn, band_of(tokens)});
+    }
+  }
+  return table;
+}
+
+ResultTable band_table(const StudySummary& study) {
+  ResultTable table{.name = "bands",
+                    .title = "Pairs in each band",
+                    .about = "By tokens per radian: the distances that a pair tells apart.",
+                    .columns = {kSetting}};
+  std::vector<std::string> names;
+  for (const PairBandRange& band : pair_bands()) names.push_back(band.name);
+  names.push_back(band_of(std::numeric_limits<double>::infinity()));
+  for (size_t k = 0; k < names.size(); ++k)
+    table.columns.push_back({.name = "band_" + std::to_string(k + 1), .title = names[k]});
+  for (const SchemeFacts* scheme : spectra(study)) {
+    Row& row = table.rows.emplace_back();
+    row.emplace_back(scheme->scheme);
+    for (const std::string& name : names) {
+      row.emplace_back(static_cast<int64_t>(std::count_if(
+          scheme->inv_freq.begin(), scheme->inv_freq.end(),
+          [&](double inv_freq) { return band_of(tokens_per_radian(inv_freq)) == name; })));
+    }
+  }
+  return table;
+}
+
+ResultTable window_table(const StudySummary& study) {
+  ResultTable table{.name = "windows",
+                    .title = "Windows",
+                    .about = "The runs of text that were scored, each in one pass.",
+                    .columns = {{.name = "window", .title = "window"},
+                                {.name = "document", .title = "document"},
+                                {.name = "first", .title = "first token"},
+                                {.name = "tokens", .title = "tokens"},
+                                {.name = "copies", .title = "repeated passages"}}};
+  for (size_t k = 0; k < study.shown.size(); ++k) {
+    table.columns.push_back({.name = "loss_" + std::to_string(k + 1),
+                             .title = study.shown[k].scheme,
+                             .unit = kNats,
+                             .digits = 3});
+  }
+  for (size_t w = 0; w < study.facts.windows.size(); ++w) {
+    const WindowFacts& window = study.facts.windows[w];
+    Row& row = table.rows.emplace_back();
+    row.reserve(table.columns.size());
+    row.emplace_back(whole(w + 1));
+    row.emplace_back(window.document);
+    row.emplace_back(window.first);
+    row.emplace_back(window.tokens);
+    row.emplace_back(whole(window.repeats.size()));
+    for (const StudySummary::Shown& shown : study.shown) {
+      const auto cell = study.contents.cells.find({shown.scheme, "plain", static_cast<int64_t>(w)});
+      const bool known = cell != study.contents.cells.end() && !cell->second.losses.empty();
+      std::optional<double> loss;
+      if (known) loss = mean_loss({&cell->second.losses, 1}).mean;
+      row.emplace_back(value(loss));
+    }
+  }
+  return table;
+}
+
+ResultTable fact_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "facts",
+      .title = "What was measured, and how",
+      .columns = {{.name = "fact", .title = "fact"}, {.name = "value", .title = "is"}}};
+  const StudyFacts& facts = study.facts;
+  const auto add = [&](const char* name, const std::string& text) {
+    table.rows.push_back({std::string(name), text});
+  };
+  add("model", facts.model);
+  add("described as", facts.description);
+  add("trained length", std::to_string(facts.trained_length) + " tokens");
+  add("to be read at", std::to_string(facts.target_length) + " tokens");
+  add("engine asked for", facts.engine);
+  add("text", facts.text);
+  add("computed in", facts.precision);
+  add("threads", std::to_string(facts.threads));
+  add("started", facts.started);
+  add("finished", study.is_finished() ? facts.finished : "not yet");
+  add("passes kept", std::to_string(study.contents.cells.size()));
+  for (const auto& [name, text] : study.contents.identity) {
+    if (name == "version") add("Ropewalk's version of measures", text);
+    if (name == "model") add("SHA-256 of the model's files", text);
+    if (name == "text") add("SHA-256 of the tokens", text);
+  }
+  return table;
+}
+
+ResultTable pass_table(const StudySummary& study) {
+  ResultTable table{.name = "passes",
+                    .title = "Every pass",
+                    .columns = {kSetting,
+                                {.name = "text", .title = "text"},
+                                {.name = "window", .title = "window"},
+                                {.name = "losses", .title = "losses"},
+                                {.name = "mean", .title = "mean", .unit = kNats},
+                                {.name = "seconds", .title = "took", .unit = "s"}}};
+  for (const auto& [key, cell] : study.contents.cells) {
+    if (cell.losses.empty()) continue;
+    table.rows.push_back({key.scheme, key.text, key.window + 1, whole(cell.losses.size()),
+                          mean_loss({&cell.losses, 1}).mean, cell.seconds});
+  }
+  return table;
+}
+
+}  // namespace ropewalk

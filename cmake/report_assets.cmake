@@ -1,0 +1,67 @@
+# Puts the report's page into the library: its style and script, and Vega, which scripts/build.sh fetches from npm to
+# ROPEWALK_NPM_DIR. Without it everything builds; reports then have words and tables, no pictures.
+
+set(ROPEWALK_NPM_DIR "${PROJECT_SOURCE_DIR}/build/npm" CACHE PATH "Where npm has put node_modules with vega")
+
+# ropewalk_text(<out> <symbol> <text>): a C++ definition of the text; raw strings have no escapes.
+function(ropewalk_text out symbol text)
+  set(${out} "const std::string_view ${symbol} = R\"asset~(${text})asset~\";\n" PARENT_SCOPE)
+endfunction()
+
+# ropewalk_write(<path> <text>): the file is left untouched where it is the same.
+function(ropewalk_write path text)
+  if(EXISTS "${path}")
+    file(READ "${path}" before)
+    if("${before}" STREQUAL "${text}")
+      return()
+    endif()
+  endif()
+  file(WRITE "${path}" "${text}")
+endfunction()
+
+set(asset_head "// Made by cmake/report_assets.cmake.\n#include \"ropewalk/report/assets.h\"\n\nnamespace ropewalk {\n\n")
+set(generated "${PROJECT_BINARY_DIR}/generated")
+
+set(page_files "${PROJECT_SOURCE_DIR}/ropewalk/report/page.css" "${PROJECT_SOURCE_DIR}/ropewalk/report/page.js")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page_files})
+list(GET page_files 0 style_file)
+list(GET page_files 1 script_file)
+file(READ "${style_file}" style)
+file(READ "${script_file}" script)
+ropewalk_text(style_cc kPageStyle "${style}")
+ropewalk_text(script_cc kPageScript "${script}")
+ropewalk_write("${generated}/page_assets.cc" "${asset_head}${style_cc}${script_cc}\n}  // namespace ropewalk\n")
+
+set(vega_script "")
+set(vega_licences "")
+set(modules "${ROPEWALK_NPM_DIR}/node_modules")
+set(vega_files "${modules}/vega/build/vega.min.js" "${modules}/vega-lite/build/vega-lite.min.js"
+               "${modules}/vega-embed/build/vega-embed.min.js")
+set(has_vega TRUE)
+foreach(file IN LISTS vega_files)
+  if(NOT EXISTS "${file}")
+    set(has_vega FALSE)
+  endif()
+endforeach()
+if(has_vega)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${vega_files})
+  foreach(file IN LISTS vega_files)
+    file(READ "${file}" text)
+    string(REGEX REPLACE "\n//# sourceMappingURL=[^\n]*" "" text "${text}")
+    string(APPEND vega_script "${text}\n")
+  endforeach()
+  file(GLOB licence_files "${modules}/*/LICEN[SC]E*" "${modules}/@*/*/LICEN[SC]E*")
+  foreach(file IN LISTS licence_files)
+    cmake_path(GET file PARENT_PATH folder)
+    string(REPLACE "${modules}/" "" package "${folder}")
+    file(READ "${file}" text)
+    string(APPEND vega_licences "==== ${package}\n\n${text}\n\n")
+  endforeach()
+else()
+  message(STATUS "Vega is not in ${ROPEWALK_NPM_DIR}: reports will have no pictures; scripts/build.sh fetches it")
+endif()
+ropewalk_text(vega_cc kVegaScript "${vega_script}")
+ropewalk_text(licences_cc kVegaLicences "${vega_licences}")
+ropewalk_write("${generated}/vega_assets.cc" "${asset_head}${vega_cc}${licences_cc}\n}  // namespace ropewalk\n")
+
+target_sources(ropewalk PRIVATE "${generated}/page_assets.cc" "${generated}/vega_assets.cc")

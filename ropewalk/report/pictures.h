@@ -1,0 +1,58 @@
+// Vega-Lite specifications of the few kinds of picture that a report has.
+#ifndef ROPEWALK_REPORT_PICTURES_H_
+#define ROPEWALK_REPORT_PICTURES_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ropewalk/report/page.h"
+
+namespace ropewalk {
+
+struct PictureAxis {
+  std::string column;
+  std::string title;
+  bool is_log = false;  // values at and below 0 are left out
+  bool from_zero = false;
+  bool is_whole = false;  // ticks at whole numbers
+};
+
+// A line across the whole picture.
+struct PictureRule {
+  double at = 0;
+  std::string text;
+};
+
+// Lines by series, with intervals where the table has them, and a shape on every fourth point.
+struct LinePicture {
+  PictureAxis x;
+  PictureAxis y;
+  std::string low;  // columns; empty: no intervals
+  std::string high;
+  bool bars = false;    // intervals as bars on every point; else as a band
+  bool is_line = true;  // false: points alone
+  std::string series;   // column
+  std::vector<PictureRule> x_rules;
+  std::vector<PictureRule> y_rules;
+};
+nlohmann::ordered_json line_spec(const LinePicture& picture, const std::vector<Series>& series);
+
+// Points of few kinds, told apart by colour and shape, each with a label.
+struct PointPicture {
+  PictureAxis x;
+  PictureAxis y;
+  std::string kind;   // column
+  std::string label;  // column
+  std::vector<std::string> tooltip;
+  std::vector<PictureRule> x_rules;
+};
+nlohmann::ordered_json point_spec(const PointPicture& picture,
+                                  const std::vector<std::string>& kinds);
+
+// The grey of rules, which a page puts its own in place of.
+inline constexpr const char* kRuleColor = "#767676";
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_REPORT_PICTURES_H_
