@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bias_table.h"
 #include "cli/extend_report.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
@@ -258,6 +259,11 @@ void put_facts(StudyStore& store, const StudyFacts& facts,
   store.put_records(records);
 }
 
+void put_bias(StudyStore& store, const BiasReport& bias) {
+  const std::string record = bias_record(bias);
+  if (!record.empty()) store.put_records({{std::string(kTableRecords) + kBiasTable, record}});
+}
+
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const TargetEngine engine = choose_engine(options);
@@ -290,6 +296,7 @@ void run(const Options& options) {
                          .halve = options.schemes.empty()};
   std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
+  if (report.bias) put_bias(store, *report.bias);
   {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));

@@ -117,7 +117,7 @@ std::string bands(const StudySummary& study) {
   const ResultTable table = band_table(study);
   std::string text =
       "Pairs in each band, by tokens per radian\n\n" + fmt::format("  {:<40}", "setting");
-  for (const char* title : {"1-10", "10-100", "100-1000", "-10000", "more", "never"})
+  for (const char* title : {"1-9", "10-99", "100-999", "-9999", "more", "never"})
     text += at(title, 10);
   text += "\n";
   for (const auto& row : table.rows) {

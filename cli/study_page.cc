@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/bands_report.h"
 #include "cli/study_tables.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/report/pictures.h"
@@ -202,9 +203,9 @@ Section spectrum_section(const StudySummary& study, const std::vector<Series>& s
                      "Settings that stretch the spectrum move pairs up, to farther bands."}};
   const ResultTable table = pair_table(study);
   std::vector<PictureRule> rules;
-  for (const PairBandRange& band : pair_bands()) {
-    rules.push_back({.at = std::max(band.first, 1.0), .text = band.name});
-  }
+  double first = 1;
+  for (size_t band = 0; band < kDistanceBands; ++band, first *= 10)
+    rules.push_back({.at = first, .text = pair_kind_name(band)});
   section.picture = Picture{
       .table = table.name,
       .spec = line_spec(
@@ -231,7 +232,7 @@ void add_other_tables(const StudySummary& study, std::vector<Section>& sections)
     const std::string place = study.contents.path + ": " + record->first;
     const auto json = parse_json(record->second, place);
     ResultTable table = table_from_json(json, place);
-    Section section{.id = "table-" + std::to_string(sections.size()), .title = table.title};
+    Section section{.id = "table-" + table.name, .title = table.title};
     const auto picture = json.find("picture");
     if (picture != json.end() && picture->is_object() && picture->contains("spec")) {
       section.picture = Picture{.table = table.name,

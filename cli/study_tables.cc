@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/bands_report.h"
+#include "ropewalk/study/band_usage.h"
+
 namespace ropewalk {
 namespace {
 
@@ -60,13 +63,6 @@ std::vector<const Candidate*> finalists(const StudySummary& study) {
   return found;
 }
 
-std::string band_of(double tokens_per_radian) {
-  for (const PairBandRange& band : pair_bands()) {
-    if (tokens_per_radian >= band.first && tokens_per_radian < band.last) return band.name;
-  }
-  return "does not turn";
-}
-
 double tokens_per_radian(double inv_freq) {
   return inv_freq > 0 ? 1 / inv_freq : std::numeric_limits<double>::infinity();
 }
@@ -89,17 +85,6 @@ std::vector<const SchemeFacts*> spectra(const StudySummary& study) {
 }
 
 }  // namespace
-
-const std::vector<PairBandRange>& pair_bands() {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  // The fastest pair of plain RoPE turns one radian a token.
-  static const std::vector<PairBandRange> kBands = {{"1 to 10", 0, 10},
-                                                    {"10 to 100", 10, 100},
-                                                    {"100 to 1000", 100, 1000},
-                                                    {"1000 to 10000", 1000, 10000},
-                                                    {"10000 and more", 10000, kNone}};
-  return kBands;
-}
 
 std::string running_kind(const StudySummary& study, const Candidate& candidate) {
   if (candidate.truncates) return "forgets far text";
@@ -277,7 +262,8 @@ ResultTable pair_table(const StudySummary& study) {
     for (size_t p = 0; p < scheme->inv_freq.size(); ++p) {
       const double tokens = tokens_per_radian(scheme->inv_freq[p]);
       constexpr double kTurn = 2 * 3.14159265358979323846;
-      table.rows.push_back({scheme->scheme, whole(p), tokens, tokens * kTurn, band_of(tokens)});
+      table.rows.push_back({scheme->scheme, whole(p), tokens, tokens * kTurn,
+                            pair_kind_name(own_band(scheme->inv_freq[p]))});
     }
   }
   return table;
@@ -288,18 +274,18 @@ ResultTable band_table(const StudySummary& study) {
                     .title = "Pairs in each band",
                     .about = "By tokens per radian: the distances that a pair tells apart.",
                     .columns = {kSetting}};
-  std::vector<std::string> names;
-  for (const PairBandRange& band : pair_bands()) names.push_back(band.name);
-  names.push_back(band_of(std::numeric_limits<double>::infinity()));
-  for (size_t k = 0; k < names.size(); ++k)
-    table.columns.push_back({.name = "band_" + std::to_string(k + 1), .title = names[k]});
+  // Those that do not turn come last.
+  for (size_t kind = 0; kind <= kDistanceBands; ++kind) {
+    table.columns.push_back(
+        {.name = "band_" + std::to_string(kind + 1), .title = pair_kind_name(kind)});
+  }
   for (const SchemeFacts* scheme : spectra(study)) {
     Row& row = table.rows.emplace_back();
     row.emplace_back(scheme->scheme);
-    for (const std::string& name : names) {
-      row.emplace_back(static_cast<int64_t>(std::count_if(
-          scheme->inv_freq.begin(), scheme->inv_freq.end(),
-          [&](double inv_freq) { return band_of(tokens_per_radian(inv_freq)) == name; })));
+    for (size_t kind = 0; kind <= kDistanceBands; ++kind) {
+      row.emplace_back(static_cast<int64_t>(
+          std::count_if(scheme->inv_freq.begin(), scheme->inv_freq.end(),
+                        [&](double inv_freq) { return own_band(inv_freq) == kind; })));
     }
   }
   return table;

@@ -22,14 +22,6 @@ ResultTable window_table(const StudySummary& study);
 ResultTable fact_table(const StudySummary& study);
 ResultTable pass_table(const StudySummary& study);  // every pass there is
 
-// The essay's bands of pairs, by tokens per radian; the last is open.
-struct PairBandRange {
-  std::string name;
-  double first = 0;
-  double last = 0;  // not included
-};
-const std::vector<PairBandRange>& pair_bands();
-
 // How a candidate can be run: the kinds that the picture of cost tells apart.
 std::string running_kind(const StudySummary& study, const Candidate& candidate);
 std::vector<std::string> running_kinds(const StudySummary& study);

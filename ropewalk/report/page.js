@@ -36,7 +36,7 @@
     const spec = themed(picture.spec);
     spec.data = { values: data.tables[picture.table] };
     for (const param of spec.params || []) {
-      if (param.name === "shown") param.value = [...shown];
+      if (picture.series && param.name === "shown") param.value = [...shown];
     }
     try {
       const drawn = await vegaEmbed(host, spec, { renderer: "svg", actions: false, config, loader: nowhere });

@@ -60,12 +60,7 @@ std::map<std::string, std::string> merged_records(const StudyContents& a, const 
   for (const auto& [name, json] : b.records) {
     const bool is_new = records.try_emplace(name, json).second;
     if (is_new || records[name] == json) continue;
-    if (name.starts_with(kSchemeRecords)) {
-      join_scheme(a, b, name, records);
-    } else if (name.starts_with(kTableRecords)) {
-      throw Error(b.path, "contradicts " + a.path + " on " + name, "other numbers",
-                  "one of the two was not measured as it says");
-    }
+    if (name.starts_with(kSchemeRecords)) join_scheme(a, b, name, records);
   }
   StudyFacts facts = study_facts(a);
   const StudyFacts other = study_facts(b);

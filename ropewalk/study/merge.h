@@ -10,11 +10,11 @@
 
 namespace ropewalk {
 
-// The union of two studies. A cell that both have must be the same to the last bit, and a table too;
-// seconds and facts are the first's. It is finished where both are, and a finalist of either is one
+// The union of two studies. A cell that both have must be the same to the last bit; seconds, facts and
+// tables are the first's. It is finished where both are, and a finalist of either is one
 // of both. What either run printed at its end is left out: candidates_of() tells anew.
-// Throws Error naming what differs: version, model, text, length or precision; or the first cell or
-// table that contradicts.
+// Throws Error naming what differs: version, model, text, length or precision; or the first cell
+// that contradicts.
 StudyContents merged(StudyContents a, const StudyContents& b);
 
 // Writes a study that is not there yet; the name appears when all of it is on disk. Throws Error
