@@ -114,3 +114,7 @@ def llama_states(model, windows, threads) -> list:
 def mean(values) -> float:
     values = list(values)
     return math.fsum(values) / len(values)
+
+
+def perplexity(windows) -> float:
+    return math.exp(mean(loss for losses in windows for loss in losses))

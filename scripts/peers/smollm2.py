@@ -10,7 +10,7 @@ import math
 import os
 import sys
 
-from comparison import SHARED, Comparison, arguments, llama_cpp, llama_losses, mean, ours, our_losses
+from comparison import SHARED, Comparison, arguments, llama_cpp, llama_losses, ours, our_losses, perplexity
 
 WINDOW = 2048
 PERPLEXITY_BOUND = 0.005  # relative
@@ -24,10 +24,6 @@ PROMPTS = (
     "Once upon a time, in a small village by the sea,",
     "To make a good cup of tea, first",
 )
-
-
-def perplexity(windows) -> float:
-    return math.exp(mean(loss for losses in windows for loss in losses))
 
 
 def pieces(text, longest=100_000):
