@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/memory_estimate.h"
 
 namespace ropewalk {
 namespace {
@@ -30,8 +31,8 @@ struct Options {
 };
 
 void run(const Options& options) {
-  const Model model = options.model.load();
-  const int64_t trained = trained_length(model.config());
+  ModelFile file = options.model.open();
+  const int64_t trained = trained_length(file.config);
   if (trained < 2) {
     throw Error(options.model.path, "must have rotary layers and a trained length",
                 std::to_string(trained));
@@ -46,7 +47,12 @@ void run(const Options& options) {
     throw Error("--to", fmt::format("must be beyond the trained length of {}", trained),
                 std::to_string(target));
   }
-  const StudyText text = read_study_text(options.text, model, length);
+  const StudyText text = read_study_text(options.text, file, length);
+  const Precision precision = options.model.chosen_precision();
+  const Positions declared = make_positions(file.config, {});
+  refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &declared),
+                   "a shorter --length");
+  const Model model(std::move(file), precision);
   ShownBands shown{
       .model = options.model.path, .text = text.describe(), .seed = options.seed, .report = {}};
   {

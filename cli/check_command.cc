@@ -28,7 +28,13 @@ void add_check_command(CLI::App& app) {
   command->add_flag("--strict", options->strict,
                     "Warnings, and values that the file does not say, count as faults");
   command->add_option("--text", options->text,
-                      "A text in the model's language: do the weights fit the architecture?");
+                      "A text in the model's language: do the weights of a decoder fit the "
+                      "architecture?");
+  command
+      ->add_option("--tokens", options->tokens,
+                   "Foretell the memory of losses of so many tokens; without it, of the trained "
+                   "length, or of 512 where that is not known")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
   command->add_flag("--json", options->json, "One JSON object");
   command->callback([options] { check(*options); });
 }

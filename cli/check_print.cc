@@ -52,6 +52,7 @@ std::string tensors_text(const TensorCheck& tensors) {
 std::string weights_text(const CheckReport& report) {
   if (report.weights_in_place) {
     const std::string text = "all where the " + report.architecture + " architecture expects them";
+    if (report.encoder) return text + "; whether they fit it, an encoder's states do not tell";
     if (!report.text) return text + "; without --text nothing tells whether they fit it";
     return text +
            (report.faults.empty() ? "; the weights fit this architecture" : "; they do not fit");
@@ -59,6 +60,26 @@ std::string weights_text(const CheckReport& report) {
   if (!report.obstacle.empty()) return "not run: " + report.obstacle;
   if (!report.tensors.not_read.empty()) return "not run: there are none to be read";
   return report.faults.empty() ? "not run" : "not run, because of the faults";
+}
+
+std::string memory_text(const MemoryCheck& memory) {
+  const std::string text = fmt::format("{} at the peak of losses of {} tokens in {}: {}",
+                                       bytes_text(memory.estimate.peak()), memory.tokens,
+                                       memory.precision, memory.estimate.text());
+  if (memory.fits()) return text;
+  return text + "; more than the " + bytes_text(memory.available->bytes) + " that are left (" +
+         memory.available->source + ")";
+}
+
+Json json_of(const MemoryCheck& memory) {
+  Json json = {{"tokens", memory.tokens}, {"precision", memory.precision}};
+  for (const auto& [name, bytes] : memory.estimate.parts()) json["bytes"][name] = bytes;
+  json["peak"] = memory.estimate.peak();
+  json["wanted"] = memory.estimate.wanted();
+  json["available"] = nullptr;
+  if (memory.available) json["available"] = memory.available->bytes;
+  json["fits"] = memory.fits();
+  return json;
 }
 
 std::string verdict(const CheckReport& report, bool strict) {
@@ -109,6 +130,7 @@ void print_check_text(const CheckReport& report, bool strict) {
     Table table;
     table.add({"tensors", tensors_text(report.tensors)});
     table.add({"weights", weights_text(report)});
+    if (report.memory) table.add({"memory", memory_text(*report.memory)});
     fmt::print("{}", table.text());
   }
   fmt::print("{}\n", verdict(report, strict));
@@ -139,6 +161,7 @@ void print_check_json(const CheckReport& report, bool strict) {
                      {"not_read", or_null(report.tensors.not_read)}};
   json["runs"] = report.weights_in_place;
   json["obstacle"] = or_null(report.obstacle);
+  json["memory"] = report.memory ? json_of(*report.memory) : Json();
   json["text"] = nullptr;
   if (report.text) {
     json["text"] = {{"mean_loss", report.text->mean_loss},

@@ -98,6 +98,7 @@ class Checker {
   void take(AllFaults found);
   void check_tensors();
   void run_model();
+  bool foretell(const ModelFile& file);
   void score(const Model& model);
   void refuse_unscored();
 
@@ -283,17 +284,45 @@ void Checker::run_model() {
   tensors_.reset();
   attempt([&] {
     ModelFile file = options_.model.open();
-    if (EncoderModel::takes(file)) {
+    report_.encoder = EncoderModel::takes(file);
+    if (!foretell(file)) return;
+    if (report_.encoder) {
+      if (!options_.text.empty()) {
+        throw Error("--text", "must be given with a decoder alone: only losses of a text tell",
+                    file.config.architecture, "of an encoder see `ropewalk states`");
+      }
       const EncoderModel encoder(std::move(file), options_.model.chosen_precision());
       report_.weights_in_place = true;
-      if (options_.text.empty()) return;
-      throw Error("--text", "must be given with a decoder alone: only losses of a text tell",
-                  encoder.config().architecture);
+      return;
     }
     const Model model(std::move(file), options_.model.chosen_precision());
     report_.weights_in_place = true;
     if (!options_.text.empty()) score(model);
   });
+}
+
+// Returns whether there is memory for the weights, which are packed to look at them.
+bool Checker::foretell(const ModelFile& file) {
+  const int64_t trained = trained_length(file.config);
+  const Precision precision = options_.model.chosen_precision();
+  const int64_t known = trained > 1 ? trained : kWindow;
+  const int64_t tokens = options_.tokens != 0 ? options_.tokens : known;
+  const Positions declared = make_positions(file.config, {});
+  const Positions* const positions = report_.encoder ? nullptr : &declared;
+  report_.memory = {
+      .tokens = tokens,
+      .precision = options_.model.precision,
+      .estimate = estimate_memory(file, MemoryRun::losses(precision, tokens, positions)),
+      .available = available_memory()};
+  try {
+    refuse_too_large(file,
+                     MemoryRun::losses(precision, std::min<int64_t>(tokens, kWindow), positions),
+                     "a shorter text");
+  } catch (const Error& error) {
+    report_.obstacle = obstacle_text(error);
+    return false;
+  }
+  return true;
 }
 
 void Checker::score(const Model& model) {

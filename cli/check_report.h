@@ -11,12 +11,14 @@
 #include "cli/model_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/model_config.h"
+#include "ropewalk/engine/memory_estimate.h"
 
 namespace ropewalk {
 
 struct CheckOptions {
   ModelOptions model;
-  std::string text;  // a file; empty: none
+  std::string text;    // a file; empty: none
+  int64_t tokens = 0;  // of the text that memory is foretold for; 0: the trained length, or 512
   bool strict = false;
   bool json = false;
 };
@@ -44,6 +46,16 @@ struct TextCheck {
   int64_t tokens = 0;
 };
 
+// What losses of a text of so many tokens will take.
+struct MemoryCheck {
+  int64_t tokens = 0;
+  std::string precision;
+  MemoryEstimate estimate;
+  std::optional<AvailableMemory> available;
+
+  bool fits() const { return !available || estimate.wanted() <= available->bytes; }
+};
+
 struct CheckReport {
   std::string path;
   std::string format;        // empty where it could not be told
@@ -55,6 +67,8 @@ struct CheckReport {
   TensorCheck tensors;
   std::string obstacle;           // why Ropewalk's engine does not run it; empty where it does
   bool weights_in_place = false;  // all where the architecture expects them
+  bool encoder = false;           // or with one before its decoder
+  std::optional<MemoryCheck> memory;
   std::optional<TextCheck> text;
 
   // 0: clean; 1: faults, or under --strict warnings or assumed values.

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/study/curve.h"
 
@@ -35,13 +36,18 @@ struct Curve {
   std::vector<Bucket> buckets;
 };
 
-std::vector<Curve> measure(const Options& options, const Model& model, const StudyText& text) {
+// All of them first: a mistake in the last shows before the first has run.
+std::vector<Positions> all_positions(const Options& options, const ModelConfig& config) {
   const AngleMode angles = options.angles == "float32" ? AngleMode::kFloat32 : AngleMode::kExact;
-  std::vector<Positions>
-      positions;  // all of them first: a mistake in the last shows before the first has run
+  std::vector<Positions> positions;
   for (const std::string& scheme : options.schemes) {
-    positions.push_back(make_positions(model.config(), {{.scheme = scheme}}, angles));
+    positions.push_back(make_positions(config, {{.scheme = scheme}}, angles));
   }
+  return positions;
+}
+
+std::vector<Curve> measure(const Options& options, const Model& model, const StudyText& text,
+                           const std::vector<Positions>& positions) {
   std::vector<Curve> curves;
   ProgressLine line("curve");
   const auto passes = static_cast<double>(positions.size() * text.windows.size());
@@ -110,9 +116,16 @@ void print_table(const Model& model, const StudyText& text, const std::vector<Cu
 }
 
 void run(const Options& options) {
-  const Model model = options.model.load();
-  const StudyText text = read_study_text(options.text, model, options.length);
-  const std::vector<Curve> curves = measure(options, model, text);
+  ModelFile file = options.model.open();
+  const StudyText text = read_study_text(options.text, file, options.length);
+  const std::vector<Positions> positions = all_positions(options, file.config);
+  const Precision precision = options.model.chosen_precision();
+  for (const Positions& own : positions) {
+    refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &own),
+                     "a shorter --length");
+  }
+  const Model model(std::move(file), precision);
+  const std::vector<Curve> curves = measure(options, model, text, positions);
   if (options.json) return print_json(options, model, text, curves);
   print_table(model, text, curves);
 }

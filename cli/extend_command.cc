@@ -22,6 +22,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/output_file.h"
 #include "ropewalk/config/scheme_writer.h"
+#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/study/copy_gain.h"
 #include "ropewalk/study/identity.h"
@@ -33,6 +34,7 @@ namespace ropewalk {
 namespace {
 
 constexpr int64_t kShownTokens = 60;
+constexpr const char* kShorter = "a shorter --to";
 
 struct Options {
   ModelOptions model;
@@ -126,15 +128,20 @@ std::string continuation(const Model& model, const std::string& scheme,
   return model.tokenizer().decode(added, {.show_control = true, .strip_space_prefix = false});
 }
 
+// Tokens of the prompt of both passages; below 1: there is no room for one.
+int64_t passage_prompt(const StudyText& text, int64_t trained, int64_t target) {
+  return std::min(
+      {static_cast<int64_t>(text.windows.front().ids.size()), target - kShownTokens, 2 * trained});
+}
+
 // The two passages that anyone can judge: 60 tokens past the trained length, as declared and under
 // the winner.
 void add_passages(const Model& model, const StudyText& text, ExtendReport& report) {
   if (!model.has_tokenizer() || !report.recommendation.best_overall) return;
-  const std::vector<int32_t>& ids = text.windows.front().ids;
-  const int64_t length = std::min({static_cast<int64_t>(ids.size()),
-                                   report.target_length - kShownTokens, 2 * report.trained_length});
+  const int64_t length = passage_prompt(text, report.trained_length, report.target_length);
   if (length < 1) return;
-  const std::span<const int32_t> prompt(ids.data(), static_cast<size_t>(length));
+  const std::span<const int32_t> prompt(text.windows.front().ids.data(),
+                                        static_cast<size_t>(length));
   report.prompt_tokens = length;
   ProgressLine line("writing on past the trained length");
   if (!ProgressLine::is_terminal()) {
@@ -188,14 +195,28 @@ void check_lengths(const Options& options, int64_t trained, const StudyText& tex
             trained),
         std::to_string(options.target));
   }
-  size_t longest = 0;
-  for (const Window& window : text.windows) longest = std::max(longest, window.ids.size());
-  if (static_cast<int64_t>(longest) <= trained + 1) {
+  const int64_t longest = text.longest_window();
+  if (longest <= trained + 1) {
     throw Error(
         "--text",
         fmt::format("must have a document of more than {} tokens, to tell what happens beyond them",
                     trained + 1),
         std::to_string(longest), "give a longer text");
+  }
+}
+
+// What the bias curve will propose is not known by now; maps take no more than those that are.
+void check_memory(const Options& options, const ModelFile& file, const StudyText& text) {
+  const Precision precision = options.model.chosen_precision();
+  const int64_t trained = trained_length(file.config);
+  const int64_t prompt = passage_prompt(text, trained, options.target);
+  for (const std::string& scheme : candidates(options, trained, {})) {
+    const Positions positions = make_positions(file.config, {{.scheme = scheme}});
+    refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &positions),
+                     kShorter);
+    if (prompt < 1 || !has_tokenizer(file)) continue;
+    refuse_too_large(
+        file, MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions), kShorter);
   }
 }
 
@@ -269,14 +290,16 @@ void run(const Options& options) {
   const TargetEngine engine = choose_engine(options);
   check_files(options);
   for (const std::string& scheme : options.schemes) parse_scheme(scheme);
-  const Model model = options.model.load();
+  ModelFile file = options.model.open();
   // Nothing that cannot be run may stop a study that others have run in for hours.
   for (const std::string& scheme : options.schemes) {
-    make_positions(model.config(), {{.scheme = scheme}});
+    make_positions(file.config, {{.scheme = scheme}});
   }
-  const int64_t trained = trained_length(model.config());
-  const StudyText text = read_study_text(options.text, model, options.target);
+  const int64_t trained = trained_length(file.config);
+  const StudyText text = read_study_text(options.text, file, options.target);
   check_lengths(options, trained, text);
+  check_memory(options, file, text);
+  const Model model(std::move(file), options.model.chosen_precision());
 
   ExtendReport report{.model = options.model.path,
                       .engine = engine,

@@ -12,6 +12,7 @@
 
 #include "cli/model_options.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/memory_estimate.h"
 
 namespace ropewalk {
 namespace {
@@ -36,13 +37,19 @@ struct Options {
 };
 
 void run(const Options& options) {
-  const Model model = options.model.load();
-  const Tokenizer& tokenizer = model.tokenizer();
-  const Positions positions = options.scheme.positions(model.config());
-  std::vector<int32_t> ids = tokenizer.encode(options.prompt);
+  ModelFile file = options.model.open();
+  std::vector<int32_t> ids = tokenizer_of(file).encode(options.prompt);
   if (ids.empty()) throw Error("--prompt", "must give at least one token", "none");
   const size_t n_prompt = ids.size();
-  Sequence sequence(model, positions, static_cast<int64_t>(ids.size()) + options.count);
+  const int64_t capacity = static_cast<int64_t>(n_prompt) + options.count;
+  const Positions positions = options.scheme.positions(file.config);
+  const Precision precision = options.model.chosen_precision();
+  refuse_too_large(
+      file, MemoryRun::generation(precision, static_cast<int64_t>(n_prompt), capacity, positions),
+      "a shorter --prompt or a smaller --count");
+  const Model model(std::move(file), precision);
+  const Tokenizer& tokenizer = model.tokenizer();
+  Sequence sequence(model, positions, capacity);
   std::vector<int32_t> next = ids;
   std::vector<float> gaps;  // (tokens added)
   if (!options.json) fmt::print("{}", tokenizer.decode(ids));

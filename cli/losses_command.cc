@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/encoder_model.h"
+#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/study/curve.h"
 
 namespace ropewalk {
@@ -55,11 +56,9 @@ void print_table(const std::vector<double>& losses, int64_t trained) {
   }
 }
 
-// Of any model.
-template <typename AnyModel>
-std::vector<int32_t> read_tokens(const AnyModel& model, const Options& options) {
+std::vector<int32_t> read_tokens(const ModelFile& file, const Options& options) {
   const TokenInput& tokens = options.tokens;
-  std::vector<int32_t> ids = tokens.read(model);
+  std::vector<int32_t> ids = tokens.read(file);
   if (ids.size() < 2) {
     throw Error(tokens.ids.empty() ? tokens.text : tokens.ids, "must give at least two tokens",
                 std::to_string(ids.size()));
@@ -78,21 +77,23 @@ Scored score(const Options& options) {
   ProgressLine line("losses");
   const auto progress = [&](double done) { line.update(done); };
   ModelFile file = options.model.open();
+  const Precision precision = options.model.chosen_precision();
+  const Positions positions = options.scheme.positions(file.config);
+  Scored scored{.ids = read_tokens(file, options),
+                .losses = {},
+                .trained = trained_length(file.config),
+                .adds_bos = options.tokens.ids.empty() && tokenizer_of(file).adds_bos()};
   if (!options.encoder_ids.empty()) {
-    const EncoderModel model(std::move(file), options.model.chosen_precision());
-    const Positions positions = options.scheme.positions(model.config());
-    Scored scored{.ids = read_tokens(model, options),
-                  .losses = {},
-                  .trained = trained_length(model.config())};
-    scored.losses = model.losses(read_ids(options.encoder_ids), scored.ids, positions, progress);
+    const std::vector<int32_t> read = read_ids(options.encoder_ids);
+    const EncoderModel model(std::move(file), precision);
+    scored.losses = model.losses(read, scored.ids, positions, progress);
     return scored;
   }
-  const Model model(std::move(file), options.model.chosen_precision());
-  Scored scored{.ids = read_tokens(model, options),
-                .losses = {},
-                .trained = trained_length(model.config()),
-                .adds_bos = options.tokens.ids.empty() && model.tokenizer().adds_bos()};
-  scored.losses = model.losses(scored.ids, options.scheme.positions(model.config()), progress);
+  refuse_too_large(
+      file, MemoryRun::losses(precision, static_cast<int64_t>(scored.ids.size()), &positions),
+      "a shorter text");
+  const Model model(std::move(file), precision);
+  scored.losses = model.losses(scored.ids, positions, progress);
   return scored;
 }
 

@@ -120,6 +120,10 @@ void TokenInput::add_to(CLI::App& command) {
   input->require_option(1);
 }
 
+std::vector<int32_t> TokenInput::read(const ModelFile& model) const {
+  return ids.empty() ? tokenizer_of(model).encode(read_text(text)) : read_ids(ids);
+}
+
 std::string json_list(std::span<const int32_t> ids) {
   return fmt::format("[{}]", fmt::join(ids, ", "));
 }

@@ -20,8 +20,6 @@ struct ModelOptions {
   void add_to(CLI::App& command);
   // Sets the thread count and opens the file, without its weights. Throws Error.
   ModelFile open() const;
-  // The same, and packs the weights.
-  Model load() const { return Model(open(), chosen_precision()); }
   Precision chosen_precision() const;
 };
 
@@ -49,11 +47,8 @@ struct TokenInput {
 
   void add_to(CLI::App& command);
 
-  // Of a Model or an EncoderModel, whose tokenizer is asked for where a text is given. Throws Error.
-  template <typename AnyModel>
-  std::vector<int32_t> read(const AnyModel& model) const {
-    return ids.empty() ? model.tokenizer().encode(read_text(text)) : read_ids(ids);
-  }
+  // The model's tokenizer is asked for where a text is given. Throws Error.
+  std::vector<int32_t> read(const ModelFile& model) const;
 };
 
 // "[1, 2, 3]"

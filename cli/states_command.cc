@@ -71,9 +71,9 @@ void run(const Options& options) {
     throw Error(file.tensors->name(), "must be a GGUF file of an encoder", file.config.architecture,
                 "of a decoder `ropewalk losses` gives losses");
   }
+  const std::vector<int32_t> ids = options.tokens.read(file);
+  const Positions positions = options.scheme.positions(file.config);
   const EncoderModel model(std::move(file), options.model.chosen_precision());
-  const std::vector<int32_t> ids = options.tokens.read(model);
-  const Positions positions = options.scheme.positions(model.config());
   States states;
   {
     ProgressLine line("states");

@@ -19,36 +19,38 @@ void TextOptions::add_to(CLI::App& command) {
       ->capture_default_str();
 }
 
-StudyText read_study_text(const TextOptions& options, const Model& model, int64_t length) {
+StudyText read_study_text(const TextOptions& options, const ModelFile& model, int64_t length) {
   StudyText text;
   for (const std::string& path : options.ids) text.documents.push_back({path, read_ids(path)});
   for (const std::string& path : options.texts) {
     text.documents.push_back(
-        {path, model.tokenizer().encode(read_text(path), {.add_special = false})});
+        {path, tokenizer_of(model).encode(read_text(path), {.add_special = false})});
   }
-  text.bos = options.ids.empty() && model.tokenizer().adds_bos();
+  text.bos = options.ids.empty() && tokenizer_of(model).adds_bos();
   WindowSet set =
-      cut_windows(text.documents, text.bos ? model.tokenizer().bos() : std::nullopt, length);
+      cut_windows(text.documents, text.bos ? tokenizer_of(model).bos() : std::nullopt, length);
   text.available_windows = set.windows.size();
   text.dropped_tokens = set.dropped_tokens;
   text.windows = spread(std::move(set.windows), options.most_windows);
   return text;
 }
 
+int64_t StudyText::longest_window() const {
+  size_t longest = 0;
+  for (const Window& window : windows) longest = std::max(longest, window.ids.size());
+  return static_cast<int64_t>(longest);
+}
+
 std::string StudyText::describe() const {
   size_t tokens = 0;
   for (const Document& document : documents) tokens += document.ids.size();
   size_t scored = 0;
-  size_t longest = 0;
-  for (const Window& window : windows) {
-    scored += window.ids.size() - 1;
-    longest = std::max(longest, window.ids.size());
-  }
+  for (const Window& window : windows) scored += window.ids.size() - 1;
   return fmt::format(
       "{} document{} of {} tokens; {} of {} windows of up to {} tokens, {} scored tokens, {} left "
       "over; {}",
       documents.size(), documents.size() == 1 ? "" : "s", tokens, windows.size(), available_windows,
-      longest, scored, dropped_tokens, bos ? "BOS before every window" : "no BOS");
+      longest_window(), scored, dropped_tokens, bos ? "BOS before every window" : "no BOS");
 }
 
 }  // namespace ropewalk

@@ -30,12 +30,14 @@ struct StudyText {
   int64_t dropped_tokens = 0;
   bool bos = false;  // before every window
 
+  int64_t longest_window() const;  // tokens
+
   // One line that says all of it.
   std::string describe() const;
 };
 
 // Reads and cuts. Ids are taken as they are, without BOS. Throws Error.
-StudyText read_study_text(const TextOptions& options, const Model& model, int64_t length);
+StudyText read_study_text(const TextOptions& options, const ModelFile& model, int64_t length);
 
 }  // namespace ropewalk
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ropewalk/base/aligned_buffer.h"
+#include "ropewalk/base/aligned_size.h"
 #include "ropewalk/engine/parts.h"
 
 namespace ropewalk {
@@ -18,6 +19,7 @@ struct AttentionScratch {
   AlignedBuffer<float> keys;    // latent vector and the keys' shared rotary part
 
   AttentionScratch(const Blueprint& blueprint, int64_t rows);
+  size_t bytes() const { return held_bytes(narrow) + held_bytes(wide) + held_bytes(keys); }
 };
 
 // Queries (rows, n_heads, head_dim), keys and values (rows, n_kv_heads, head_dim), unrotated. The

@@ -39,6 +39,15 @@ class Dense {
   int64_t inputs() const;
   int64_t outputs() const;
 
+  // Foretold of a matrix of this shape, in bytes: what it holds once it is packed, what it needs more
+  // while it is, and what apply() grows a DenseScratch to. Throws as the constructor does.
+  struct Bytes {
+    int64_t packed = 0;
+    int64_t reading = 0;
+    int64_t scratch = 0;
+  };
+  static Bytes bytes(int64_t outputs, int64_t inputs, Precision precision);
+
   // y = x W^T for up to kBlockRows rows, on the calling thread alone; call it inside a parallel
   // region.
   //   rows  0 < rows <= kBlockRows

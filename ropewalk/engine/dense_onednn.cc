@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ropewalk/base/aligned_size.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/dense.h"
@@ -118,10 +119,10 @@ struct Dense::Packed {
   std::vector<Block> blocks;
   std::optional<StoredRows> stored;  // the same weights in the file
 
-  void pack(const WeightRows& rows, Block& block) const {
+  //   plain  room for the block's rows
+  void pack(const WeightRows& rows, Block& block, AlignedBuffer<float>& plain) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
-    AlignedBuffer<float> plain(count);
-    rows.read(block.first, block.columns, plain);
+    rows.read(block.first, block.columns, std::span(plain.data(), count));
     const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
     block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
     const memory::desc as_read({inputs, block.columns}, memory::data_type::f32,
@@ -181,7 +182,38 @@ int64_t padded_rows(int64_t rows) {
                   static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
 }
 
+Error no_product(const std::string& place, const dnnl::error& error, Precision precision) {
+  return Error(place, "this CPU or its oneDNN has no product for it", error.what(),
+               precision == Precision::kBf16 ? "use --precision f32" : "");
+}
+
 }  // namespace
+
+Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) {
+  const int64_t whole = outputs / kBlockOutputs, rest = outputs % kBlockOutputs;
+  size_t packed = 0, workspace = 0;
+  const auto add_blocks = [&](int64_t count, int64_t columns) {
+    if (count == 0) return;
+    const Product& shape = product(kBlockRows, inputs, columns, outputs, precision);
+    packed += static_cast<size_t>(count) * aligned_bytes(shape.w.get_size());
+    workspace = std::max(workspace, shape.workspace.get_size());
+  };
+  try {
+    add_blocks(whole, kBlockOutputs);
+    add_blocks(rest == 0 ? 0 : 1, rest);
+  } catch (const dnnl::error& error) {
+    throw no_product("a matrix of " + std::to_string(inputs) + " inputs", error, precision);
+  }
+  const auto bytes_of = [](size_t element, int64_t rows, int64_t columns) {
+    return aligned_bytes(element * static_cast<size_t>(rows * columns));
+  };
+  const bool rounds = precision == Precision::kBf16;
+  const size_t rounded = rounds ? bytes_of(sizeof(Bf16), kBlockRows, inputs) : 0;
+  const size_t plain = bytes_of(sizeof(float), std::min(kBlockOutputs, outputs), inputs);
+  return {.packed = static_cast<int64_t>(packed),
+          .reading = static_cast<int64_t>(plain),
+          .scratch = static_cast<int64_t>(rounded + aligned_bytes(workspace))};
+}
 
 Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_unique<Packed>()) {
   packed_->inputs = rows.inputs;
@@ -193,10 +225,12 @@ Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_un
         {.first = first, .columns = std::min(kBlockOutputs, rows.outputs - first), .weights = {}});
   }
   try {
-    for (Packed::Block& block : packed_->blocks) packed_->pack(rows, block);
+    // A mapping of its own: in the heap it would leave a hole before the packed blocks.
+    const auto floats = static_cast<size_t>(std::min(kBlockOutputs, rows.outputs) * rows.inputs);
+    AlignedBuffer<float> plain(std::max(floats, kHugePage / sizeof(float)));
+    for (Packed::Block& block : packed_->blocks) packed_->pack(rows, block, plain);
   } catch (const dnnl::error& error) {
-    throw Error(rows.name, "this CPU or its oneDNN has no product for it", error.what(),
-                precision == Precision::kBf16 ? "use --precision f32" : "");
+    throw no_product(rows.name, error, precision);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ropewalk/base/aligned_buffer.h"
+#include "ropewalk/base/aligned_size.h"
 #include "ropewalk/engine/parts.h"
 
 namespace ropewalk {
@@ -21,6 +22,10 @@ struct FeedForwardScratch {
 
   //   experts  0: none
   FeedForwardScratch(int64_t rows, int64_t hidden, int64_t inner, int64_t experts);
+  size_t bytes() const {
+    return held_bytes(gate) + held_bytes(up) + held_bytes(routes) + held_bytes(gathered) +
+           held_bytes(answered);
+  }
 };
 
 class FeedForward {

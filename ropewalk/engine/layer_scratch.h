@@ -26,6 +26,12 @@ struct LayerScratch {
         attention(blueprint, rows),
         feed_forward(rows, blueprint.shape.hidden, FeedForward::inner_width(blueprint),
                      FeedForward::n_experts(blueprint)) {}
+
+  // As they are allocated, without what `dense` grows to.
+  size_t bytes() const {
+    return held_bytes(norm) + held_bytes(back) + held_bytes(more) + attention.bytes() +
+           feed_forward.bytes();
+  }
 };
 
 }  // namespace ropewalk

@@ -50,8 +50,6 @@ std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision
   return make_transformer(blueprint, file.config, *file.tensors, precision);
 }
 
-constexpr int64_t kPartRows = 32 * Dense::kBlockRows;
-
 }  // namespace
 
 void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
@@ -104,7 +102,6 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
   const auto n = static_cast<int64_t>(ids.size());
   const std::unique_ptr<KvCache> cache = decoder_->make_cache(n);
   std::vector<double> losses(ids.size() - 1);
-  // Activations exist for one part of the sequence at a time. The bits do not depend on its size.
   for (int64_t first = 0; first < n - 1; first += kPartRows) {
     const int64_t rows = std::min(kPartRows, n - 1 - first);
     const auto whole = [&](double share) {

@@ -49,6 +49,10 @@ class Model {
   // Throws Error where the file brings no tokenizer.
   const Tokenizer& tokenizer() const { return tokenizer_of(file_); }
 
+  // Rows of the largest pass of losses(): activations exist for one part of a sequence at a time. No
+  // bit depends on it.
+  static constexpr int64_t kPartRows = 32 * Dense::kBlockRows;
+
   // losses[t] = -ln p(ids[t + 1] | ids[0 .. t]) in nats, all in one pass: (ids.size() - 1). Nothing
   // is refused for being longer than the model was trained at.
   //   ids  at least two, each within the vocabulary; throws Error otherwise

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ropewalk/kernels/attention_memory.h"
+
 namespace ropewalk {
 namespace {
 
@@ -54,6 +56,26 @@ const Rotations& RotationTables::span(size_t scheme, size_t index) {
   if (!kept.fits) return *(current_ = make(scheme, index));
   if (kept.tables[index] == nullptr) kept.tables[index] = make(scheme, index);
   return *kept.tables[index];
+}
+
+RotationTables::Bytes RotationTables::bytes(int64_t n_heads, int64_t n_kv_heads,
+                                            int64_t head_dim) const {
+  constexpr int64_t kShortText = 4096;
+  const int64_t last_row = first_row_ + n_rows_;
+  Bytes bytes;
+  for (size_t scheme = 0; scheme < kept_.size(); ++scheme) {
+    const Rotary& rotary = positions_.schemes[scheme];
+    const auto first_span = rotation_spans(rotary.spectrum, 0, std::min(n_rows_, kShortText));
+    const int64_t end = first_span.size() > 1 ? first_span[1] : std::min(n_rows_, kShortText);
+    const Rotations sample(rotary, length_, 0, end, positions_.angles);
+    const double share = static_cast<double>(sample.table_bytes()) / table_bytes(rotary, {0}, end);
+    const Kept& kept = kept_[scheme];
+    const auto held = kept.fits ? kept.starts : std::vector<int64_t>{kept.starts.back()};
+    bytes.tables += static_cast<int64_t>(share * table_bytes(rotary, held, last_row));
+    const size_t workspace = attention_workspace_bytes(sample, n_heads, n_kv_heads, head_dim);
+    bytes.workspace = std::max(bytes.workspace, static_cast<int64_t>(workspace));
+  }
+  return bytes;
 }
 
 std::vector<float> RotationTables::row_scale(size_t scheme) const {

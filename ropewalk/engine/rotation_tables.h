@@ -26,6 +26,14 @@ class RotationTables {
   // The tables of one span; the reference holds until the next call.
   const Rotations& span(size_t scheme, size_t index);
 
+  // Foretold: what all tables that are held at once will take, and each thread's workspace of
+  // attention. Branches are counted on a short text.
+  struct Bytes {
+    int64_t tables = 0;
+    int64_t workspace = 0;
+  };
+  Bytes bytes(int64_t n_heads, int64_t n_kv_heads, int64_t head_dim) const;
+
   // Multiplies the logits of row `first_row + r`: 1 / sqrt(head_dim) is not in it. (n_rows)
   std::vector<float> row_scale(size_t scheme) const;
 

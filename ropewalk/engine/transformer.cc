@@ -7,6 +7,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/embedding.h"
 #include "ropewalk/engine/layer_scratch.h"
+#include "ropewalk/engine/pass_sizes.h"
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention.h"
@@ -16,11 +17,6 @@ namespace ropewalk {
 namespace {
 
 size_t size(int64_t n) { return static_cast<size_t>(n); }
-
-// Rows that buffers of `rows` rows have.
-int64_t padded(int64_t rows) {
-  return rows <= Dense::kFewRows ? Dense::kFewRows : whole_blocks(rows);
-}
 
 struct Layer {
   Norm attention_norm;  // or none
@@ -174,15 +170,13 @@ class Transformer : public Decoder {
   }
 
   State make_state(int64_t rows) const {
-    const int64_t n = padded(rows);
-    const int64_t heads = shape_.n_heads * shape_.head_dim;
-    const int64_t kv_heads = shape_.n_kv_heads * shape_.head_dim;
-    return {.residual = AlignedBuffer<float>(size(n * shape_.hidden)),
-            .q = AlignedBuffer<float>(size(n * heads)),
-            .k = AlignedBuffer<float>(size(n * kv_heads)),
-            .v = AlignedBuffer<float>(size(n * kv_heads)),
-            .attended = AlignedBuffer<float>(size(n * heads)),
-            .log_sum_exp = AlignedBuffer<float>(size(blueprint_.sinks ? n * shape_.n_heads : 0))};
+    const PassSizes sizes(blueprint_, rows);
+    return {.residual = AlignedBuffer<float>(size(sizes.residual)),
+            .q = AlignedBuffer<float>(size(sizes.q)),
+            .k = AlignedBuffer<float>(size(sizes.k)),
+            .v = AlignedBuffer<float>(size(sizes.k)),
+            .attended = AlignedBuffer<float>(size(sizes.q)),
+            .log_sum_exp = AlignedBuffer<float>(size(sizes.log_sum_exp))};
   }
 
   // q, k and v of all rows.

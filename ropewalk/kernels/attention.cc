@@ -12,6 +12,7 @@
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/kernels/attention_avx512bf16.h"
 #include "ropewalk/kernels/attention_block.h"
+#include "ropewalk/kernels/attention_memory.h"
 
 // Arrays of vectors are used: targets whose vectors have no size at compile time are left to NEON's
 // code.
@@ -34,6 +35,10 @@ HWY_EXPORT(attend_block_bf16);
 namespace {
 
 constexpr int64_t kVectorMultiple = 16;
+
+int64_t value_stride_of(int64_t head_dim) {
+  return (head_dim + kVectorMultiple - 1) / kVectorMultiple * kVectorMultiple;
+}
 
 // Rows of a work item: so many that rotating and packing a tile costs little beside its products,
 // and few enough for their scores and sums to stay in the second cache. Values do not depend on it.
@@ -164,7 +169,7 @@ KvTiles<Element>::KvTiles(int64_t n_kv_heads, int64_t head_dim, int64_t capacity
       head_dim_(head_dim),
       capacity_(capacity),
       n_tiles_((capacity + kTile - 1) / kTile),
-      value_stride_((head_dim + kVectorMultiple - 1) / kVectorMultiple * kVectorMultiple),
+      value_stride_(value_stride_of(head_dim)),
       keys_(static_cast<size_t>(n_kv_heads * n_tiles_ * head_dim * kTile)),
       values_(static_cast<size_t>(n_kv_heads * n_tiles_ * kTile * value_stride_)) {}
 
@@ -227,6 +232,13 @@ void attend(const Rotations& rotations, const KvTiles<Element>& kv, int64_t n_he
                                             .out = out,
                                             .log_sum_exp = {}};
   attend<Element>(std::span(&sequence, 1), n_heads, options);
+}
+
+size_t attention_workspace_bytes(const Rotations& rotations, int64_t n_heads, int64_t n_kv_heads,
+                                 int64_t head_dim) {
+  const int64_t group = n_heads / n_kv_heads;
+  const int64_t rows = tokens_per_block(rotations.n_rows(), group, n_kv_heads) * group;
+  return workspace_bytes(AttentionWalk(rotations, 0), rows, head_dim, value_stride_of(head_dim));
 }
 
 std::vector<std::string> attention_targets() {

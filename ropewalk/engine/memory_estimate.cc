@@ -1,0 +1,239 @@
+#include "ropewalk/engine/memory_estimate.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "ropewalk/base/aligned_size.h"
+#include "ropewalk/base/error.h"
+#include "ropewalk/engine/arch/families.h"
+#include "ropewalk/engine/encoder_model.h"
+#include "ropewalk/engine/layer_scratch.h"
+#include "ropewalk/engine/pass_sizes.h"
+#include "ropewalk/engine/rotation_tables.h"
+#include "ropewalk/kernels/attention.h"
+
+namespace ropewalk {
+namespace {
+
+int64_t floats(int64_t count) {
+  return static_cast<int64_t>(aligned_bytes(static_cast<size_t>(count) * sizeof(float)));
+}
+
+// Of one layer's keys and values.
+template <typename Element>
+int64_t tile_bytes(const ModelShape& shape, int64_t tokens) {
+  const KvTiles<Element> one(1, shape.head_dim, kTile);
+  const int64_t rows = shape.n_kv_heads * ((tokens + kTile - 1) / kTile) * kTile;
+  const auto bytes = [rows](int64_t width) {
+    return static_cast<int64_t>(aligned_bytes(static_cast<size_t>(rows * width) * sizeof(Element)));
+  };
+  return bytes(shape.head_dim) + bytes(one.value_stride());
+}
+
+// Buffers that are made for a pass and dropped after it.
+struct Dropped {
+  int64_t live = 0;
+  int64_t kept = 0;  // by the heap, once they are dropped: large ones are no part of it
+
+  void add(int64_t bytes, int64_t count = 1) {
+    live += bytes * count;
+    if (bytes < static_cast<int64_t>(kHugePage)) kept += bytes * count;
+  }
+};
+
+class Estimator {
+ public:
+  Estimator(const ModelFile& file, const MemoryRun& run) : file_(file), run_(run) {
+    if (EncoderModel::takes(file)) {
+      const EncoderBlueprints both = describe_encoder(file.config, file.keys, place());
+      count_tensors(both.encoder, both.decoder.has_value());
+      count_pass(both.encoder, run_.tokens);
+      if (both.decoder) count_logits(*both.decoder);
+    } else {
+      const Blueprint blueprint = describe_model(file.config, file.keys, place());
+      count_tensors(blueprint, true);
+      count_cache(blueprint);
+      count_pass(blueprint, run_.rows);
+      count_positions(blueprint);
+      count_logits(blueprint);
+    }
+  }
+
+  MemoryEstimate take() {
+    estimate_.process = resident_memory();  // last: the matrix library has its products by now
+    // Logits are made when the pass has ended, of the residual that it leaves.
+    const int64_t scoring = pass_.kept + residual_ + logits_;
+    estimate_.activations = pass_.live;
+    estimate_.logits = std::max<int64_t>(0, scoring - pass_.live);
+    // A block of weights in float32 stands beside the packed ones while they are read.
+    const int64_t running = estimate_.cache + estimate_.activations + estimate_.logits;
+    estimate_.weights += std::max<int64_t>(0, reading_ - running);
+    return estimate_;
+  }
+
+ private:
+  std::string place() const { return file_.tensors->name(); }
+
+  static bool ignores(const Blueprint& blueprint, const std::string& name) {
+    return std::ranges::any_of(blueprint.names.ignored,
+                               [&](const std::string& end) { return name.ends_with(end); });
+  }
+
+  // Every tensor of two dimensions or more is packed, but for tables that rows are taken from.
+  void count_tensors(const Blueprint& blueprint, bool has_head) {
+    const Weights weights(*file_.tensors, blueprint.names);
+    const std::string embedding = weights.name_of("token_embd");
+    const bool tied =
+        has_head && (blueprint.shape.tied_output || !weights.has(weights.name_of("output")));
+    for (const TensorInfo& info : file_.tensors->tensors()) {
+      if (ignores(blueprint, info.name)) continue;
+      estimate_.file += static_cast<int64_t>(info.bytes);
+      const bool table = info.name == weights.name_of("position_embd") ||
+                         info.name == weights.name_of("token_types");
+      if (info.shape.size() < 2 || table) {
+        estimate_.weights += floats(static_cast<int64_t>(element_count(info)));
+      } else if (info.name != embedding || tied) {
+        count_matrices(info);
+      }
+    }
+  }
+
+  // (outputs, inputs), or experts of that shape.
+  void count_matrices(const TensorInfo& info) {
+    const auto inputs = static_cast<int64_t>(info.shape.back());
+    const auto outputs = static_cast<int64_t>(info.shape[info.shape.size() - 2]);
+    if (inputs == 0 || outputs == 0) return;
+    const Dense::Bytes bytes = Dense::bytes(outputs, inputs, run_.precision);
+    estimate_.weights += static_cast<int64_t>(row_count(info)) / outputs * bytes.packed;
+    reading_ = std::max(reading_, bytes.reading);
+    dense_scratch_ = std::max(dense_scratch_, bytes.scratch);
+  }
+
+  void count_cache(const Blueprint& blueprint) {
+    const ModelShape& shape = blueprint.shape;
+    const int64_t layer = run_.precision == Precision::kBf16
+                              ? tile_bytes<Bf16>(shape, run_.tokens)
+                              : tile_bytes<float>(shape, run_.tokens);
+    estimate_.cache = shape.n_layers * layer;
+    if (!blueprint.alibi_slopes.empty()) estimate_.cache += floats(shape.n_heads * run_.tokens);
+  }
+
+  void count_pass(const Blueprint& blueprint, int64_t rows) {
+    const PassSizes sizes(blueprint, rows);
+    pass_.live += residual_ = floats(sizes.residual);
+    pass_.add(floats(sizes.q), 2);
+    pass_.add(floats(sizes.k), 2);
+    pass_.add(floats(sizes.log_sum_exp));
+    const bool few = rows <= Dense::kFewRows;
+    const LayerScratch scratch(blueprint, few ? Dense::kFewRows : Dense::kBlockRows);
+    pass_.add(static_cast<int64_t>(scratch.bytes()) + dense_scratch_, few ? 1 : threads());
+  }
+
+  void count_positions(const Blueprint& blueprint) {
+    if (run_.positions == nullptr) return;
+    const ModelShape& shape = blueprint.shape;
+    const RotationTables::Bytes positions =
+        RotationTables(*run_.positions, run_.tokens, run_.tokens - run_.rows, run_.rows,
+                       blueprint.chunk)
+            .bytes(shape.n_heads, shape.n_kv_heads, shape.head_dim);
+    pass_.add(positions.tables);
+    pass_.live += threads() * positions.workspace;
+    pass_.kept += threads() * positions.workspace;
+  }
+
+  void count_logits(const Blueprint& blueprint) {
+    const int64_t rows = run_.all_logits ? Dense::kBlockRows : Dense::kFewRows;
+    const bool shared = run_.all_logits && run_.rows > Dense::kFewRows;
+    logits_ = floats(rows * blueprint.shape.vocabulary) * (shared ? threads() : 1);
+  }
+
+  static int64_t threads() { return omp_get_max_threads(); }
+
+  const ModelFile& file_;
+  const MemoryRun& run_;
+  MemoryEstimate estimate_;
+  int64_t reading_ = 0;
+  int64_t dense_scratch_ = 0;
+  Dropped pass_;
+  int64_t residual_ = 0;
+  int64_t logits_ = 0;
+};
+
+// What makes it fit.
+std::string mend_of(const ModelFile& file, const MemoryRun& run, const MemoryEstimate& estimate,
+                    int64_t available, const std::string& shorten) {
+  std::string mend;
+  if (run.precision == Precision::kF32) {
+    MemoryRun narrow = run;
+    narrow.precision = Precision::kBf16;
+    const int64_t wanted = estimate_memory(file, narrow).wanted();
+    if (wanted <= available) return "--precision bf16 wants " + bytes_text(wanted);
+    mend = "--precision bf16 wants " + bytes_text(wanted) + "; ";
+  }
+  if (estimate.weights >= available) return mend + "take a smaller model, or free memory";
+  return mend + "give " + shorten;
+}
+
+}  // namespace
+
+MemoryRun MemoryRun::losses(Precision precision, int64_t tokens, const Positions* positions) {
+  return {.precision = precision,
+          .tokens = tokens,
+          .rows = std::clamp<int64_t>(tokens - 1, 1, Model::kPartRows),
+          .positions = positions};
+}
+
+MemoryRun MemoryRun::generation(Precision precision, int64_t prompt, int64_t capacity,
+                                const Positions& positions) {
+  const bool anew =
+      capacity > prompt && first_stale_row(positions, capacity - 1, capacity) < capacity - 1;
+  return {.precision = precision,
+          .tokens = capacity,
+          .rows = anew ? capacity : prompt,
+          .all_logits = false,
+          .positions = &positions};
+}
+
+std::vector<std::pair<std::string, int64_t>> MemoryEstimate::parts() const {
+  return {{"process", process},         {"file", file},    {"weights", weights}, {"cache", cache},
+          {"activations", activations}, {"logits", logits}};
+}
+
+std::string MemoryEstimate::text() const {
+  std::string text;
+  for (const auto& [name, bytes] : parts())
+    text += (text.empty() ? "" : ", ") + name + " " + bytes_text(bytes);
+  return text;
+}
+
+MemoryEstimate estimate_memory(const ModelFile& file, const MemoryRun& run) {
+  return Estimator(file, run).take();
+}
+
+void refuse_too_large(const ModelFile& file, const MemoryRun& run, const std::string& shorten,
+                      const std::optional<AvailableMemory>& available) {
+  if (!available) return;
+  const MemoryEstimate estimate = estimate_memory(file, run);
+  if (estimate.wanted() <= available->bytes) return;
+  throw Error(file.tensors->name() + ": memory",
+              "must be at most the " + bytes_text(available->bytes) + " that are left (" +
+                  available->source + ")",
+              bytes_text(estimate.wanted()) + " for " + std::to_string(run.tokens) +
+                  " tokens: " + estimate.text(),
+              mend_of(file, run, estimate, available->bytes, shorten));
+}
+
+std::string bytes_text(int64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  char text[40];
+  if (mebibytes < 1000) {
+    std::snprintf(text, sizeof(text), "%.1f MiB", mebibytes);
+  } else {
+    std::snprintf(text, sizeof(text), "%.2f GiB", mebibytes / 1024);
+  }
+  return text;
+}
+
+}  // namespace ropewalk
