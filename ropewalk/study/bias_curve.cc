@@ -101,7 +101,8 @@ class Curves {
       terms.push_back(terms_of(means_[layer], rotary, report_.heads[h].head, n_tokens()));
     }
     if (heads.empty()) return;
-    const int64_t last = farthest_seen(rotary, n_tokens());
+    const auto first_layer = static_cast<size_t>(report_.heads[heads[0]].layer);
+    const int64_t last = report_.layers[first_layer].farthest;
     const int64_t trained = report_.trained_length;
     inside_.assign(heads.size() * blocks(trained + 1), {});
     in_blocks(rotary, terms, 0, trained + 1,
@@ -189,10 +190,12 @@ class Curves {
   std::vector<std::optional<int64_t>> beyond_;  // the same
 };
 
-LayerBias layer_bias(const Rotary& rotary, int64_t trained, int64_t target) {
+LayerBias layer_bias(const LayerMeans& means, const Rotary& rotary, int64_t trained,
+                     int64_t target) {
   const int64_t n = target + 1;
   const Spectrum spectrum = rotary.spectrum.at(rotary.spectrum.length_for_row(target, n));
   LayerBias layer{.farthest = farthest_seen(rotary, n), .turns = turns_within(spectrum, trained)};
+  if (means.chunk > 0) layer.farthest = std::min(layer.farthest, means.chunk - 1);
   bool turns = false;
   for (size_t pair = 0; pair < layer.turns.size(); ++pair) {
     const double own = std::abs(layer.turns[pair]);
@@ -268,7 +271,7 @@ BiasReport bias_report(const std::vector<LayerMeans>& means, const Positions& po
                     .distances = grid(trained_length, target_length)};
   for (size_t layer = 0; layer < means.size(); ++layer) {
     const Rotary& rotary = positions.schemes[positions.layers[layer]];
-    report.layers.push_back(layer_bias(rotary, trained_length, target_length));
+    report.layers.push_back(layer_bias(means[layer], rotary, trained_length, target_length));
     if (report.layers.back().kind != LayerBias::Kind::kOpen) continue;
     for (size_t head = 0; head < means[layer].q.size(); ++head) {
       report.heads.push_back(head_bias(means[layer], rotary, static_cast<int64_t>(layer),

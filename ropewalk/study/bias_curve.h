@@ -46,7 +46,7 @@ struct HeadBias {
 struct LayerBias {
   enum class Kind {
     kOpen,     // meets distances past L: its heads are in the report
-    kWindow,   // sees nothing past L
+    kWindow,   // sees nothing past L, by a window or in chunks
     kUnturned  // has no pair that turns (NoPE)
   };
   Kind kind = Kind::kOpen;

@@ -134,6 +134,14 @@ TEST(BiasCurve, LeavesOutWhatMeetsNothingNew) {
   EXPECT_LT(report.heads[0].curve.size(), report.heads[2].curve.size());
   EXPECT_EQ(report.heads[3].collapse, 5284);
 
+  LayerMeans chunked = two_heads();
+  chunked.chunk = 530;
+  const BiasReport parted =
+      bias_report({chunked}, under({small_model::declared()}), kTrained, kTarget);
+  EXPECT_EQ(parted.layers[0].farthest, 529);
+  EXPECT_EQ(parted.heads[0].collapse, 529);
+  EXPECT_FALSE(parted.heads[1].collapse);
+
   const BiasReport none = bias_report({two_heads()}, under({still}), kTrained, kTarget);
   EXPECT_TRUE(none.heads.empty());
   EXPECT_FALSE(none.cap);

@@ -39,6 +39,7 @@ void HeadMeans::add(const LayerView& view) {
   if (view.layer == 0) n_tokens_ += view.n_rows - first;
   LayerMeans& sums = sums_[view.layer];
   sums.score_factor = view.score_factor;
+  sums.chunk = view.chunk;
   parallel_for(
       shape_.n_heads + shape_.n_kv_heads, [] { return 0; },
       [&](int64_t head, int) {

@@ -20,6 +20,7 @@ struct LayerMeans {
   std::vector<VectorMeans> q;  // (n_heads)
   std::vector<VectorMeans> k;  // (n_kv_heads)
   double score_factor = 1;     // LayerView's
+  int64_t chunk = 0;           // LayerView's
 };
 
 // Gathers them over any number of passes.
