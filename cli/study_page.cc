@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/bands_report.h"
 #include "cli/study_tables.h"
@@ -240,6 +241,7 @@ void add_other_tables(const StudySummary& study, std::vector<Section>& sections)
                                 .description = picture->value("description", table.title)};
       section.picture->spec.erase("data");
     }
+    if (!table.about.empty()) section.paragraphs.push_back(std::exchange(table.about, ""));
     section.tables.push_back(std::move(table));
     sections.push_back(std::move(section));
   }

@@ -98,8 +98,8 @@ std::vector<std::string> running_kinds(const StudySummary& study) {
 ResultTable winners_table(const StudySummary& study) {
   ResultTable table{.name = "winners",
                     .title = "The settings to compare",
-                    .columns = {{.name = "role", .title = "as"},
-                                kSetting,
+                    .columns = {kSetting,
+                                {.name = "role", .title = "as"},
                                 kBeyond,
                                 kBeyondLow,
                                 kBeyondHigh,
@@ -109,7 +109,7 @@ ResultTable winners_table(const StudySummary& study) {
                                 kRunsIn}};
   for (const StudySummary::Shown& shown : study.shown) {
     const Candidate* one = study.find(shown.scheme);
-    table.rows.push_back({shown.role, one->scheme, mean(one->beyond), low(one->beyond),
+    table.rows.push_back({one->scheme, shown.role, mean(one->beyond), low(one->beyond),
                           high(one->beyond), mean(one->inside_cost), mean(one->copy_beyond),
                           value(study.relative_speed(*one)), runs_in(study, one->scheme)});
   }

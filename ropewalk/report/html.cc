@@ -82,7 +82,11 @@ std::string cell(const ResultValue& value, const ResultColumn& column, bool nume
   return "<td class=\"n\" data-v=\"" + full + "\">" + text + "</td>";
 }
 
-std::string table_html(const ResultTable& table, const std::string& picture) {
+//   picture  its section's id; empty where no picture shows the table
+//   series   column that says which series a row is of, which paper leaves out where it is not shown
+std::string table_html(const ResultTable& table, const std::string& picture,
+                       const std::string& series) {
+  const size_t of_series = table.column(series);
   std::vector<bool> numeric;
   for (size_t c = 0; c < table.columns.size(); ++c) numeric.push_back(is_numeric(table, c));
   // The first column of words names the rows.
@@ -101,7 +105,8 @@ std::string table_html(const ResultTable& table, const std::string& picture) {
   }
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
-    out += "<tr>";
+    const auto* name = of_series < row.size() ? std::get_if<std::string>(&row[of_series]) : nullptr;
+    out += name == nullptr ? "<tr>" : "<tr data-s=\"" + escaped(*name) + "\">";
     for (size_t c = 0; c < row.size(); ++c) {
       out += cell(row[c], table.columns[c], numeric[c], static_cast<ptrdiff_t>(c) == words);
     }
@@ -228,7 +233,8 @@ std::string section_html(const Page& page, const Section& section, Json& tables)
   }
   for (const ResultTable& table : kept) {
     const bool drawn = section.picture && section.picture->table == table.name;
-    const std::string html = table_html(table, drawn ? section.id : "");
+    const std::string html =
+        drawn ? table_html(table, section.id, section.picture->series) : table_html(table, "", "");
     const bool lid = drawn && !section.tables_open;
     out += lid ? "<details class=\"numbers\"><summary>The numbers of this picture</summary>\n" +
                      html + "</details>\n"

@@ -116,11 +116,12 @@
     if (button.closest("thead")) sort(button.closest("th"));
   });
 
-  // Paper has no lids.
+  // Paper has no lids, and of long tables what is shown.
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details.numbers:not([open])")];
     for (const lid of opened) lid.open = true;
+    for (const row of document.querySelectorAll("tr[data-s]")) row.classList.toggle("unchosen", !shown.has(row.dataset.s));
   });
   addEventListener("afterprint", () => { for (const lid of opened) lid.open = false; });
 

@@ -48,6 +48,7 @@ Json by_series(const std::string& column, Json scale) {
 }
 
 void add_rules(const std::vector<PictureRule>& rules, const char* channel, Json& layers) {
+  int line_above = 0;  // of text beside upright rules: each has one of its own
   for (const PictureRule& rule : rules) {
     const bool upright = channel[0] == 'x';
     const Json data = {{"values", Json::array({{{"at", rule.at}}})}};
@@ -60,7 +61,7 @@ void add_rules(const std::vector<PictureRule>& rules, const char* channel, Json&
     if (upright) {
       text["dx"] = 4;
       text["baseline"] = "top";
-      encoding["y"] = {{"value", 2}};
+      encoding["y"] = {{"value", 2 + 15 * line_above++}};
     } else {
       text["dy"] = -4;
       text["baseline"] = "bottom";
