@@ -62,27 +62,20 @@ std::vector<RowTurns> row_turns(const Positions& positions, int64_t n) {
   return turns;
 }
 
-namespace {
-
-// What in_row_blocks() makes for each thread.
-auto scratch_of(const Blueprint& blueprint) {
-  return [&blueprint] { return LayerScratch(blueprint, Dense::kBlockRows); };
-}
-
-}  // namespace
-
 // Of a pass; rows padded to whole blocks.
 struct BothWaysLayers::Buffers {
   AlignedBuffer<float> q;         // (rows, n_heads, head_dim)
   AlignedBuffer<float> attended;  // (rows, n_heads, head_dim)
   AlignedBuffer<float> k;         // (the longer of both sequences' rows, n_kv_heads, head_dim)
   AlignedBuffer<float> v;         // (the same)
+  ScratchPool<LayerScratch> scratch;
 
-  Buffers(const ModelShape& shape, int64_t rows, int64_t keys)
-      : q(size(whole_blocks(rows) * shape.n_heads * shape.head_dim)),
+  Buffers(const Blueprint& blueprint, int64_t rows, int64_t keys)
+      : q(size(whole_blocks(rows) * blueprint.shape.n_heads * blueprint.shape.head_dim)),
         attended(q.size()),
-        k(size(whole_blocks(keys) * shape.n_kv_heads * shape.head_dim)),
-        v(k.size()) {}
+        k(size(whole_blocks(keys) * blueprint.shape.n_kv_heads * blueprint.shape.head_dim)),
+        v(k.size()),
+        scratch([&blueprint] { return LayerScratch(blueprint, Dense::kBlockRows); }) {}
 };
 
 BothWaysLayers::BothWaysLayers(Weights& weights, const Blueprint& blueprint,
@@ -127,12 +120,12 @@ void BothWaysLayers::run(States& states, const Positions* positions, const State
                          const Progress& progress) const {
   const std::vector<RowTurns> turns =
       positions == nullptr ? std::vector<RowTurns>() : row_turns(*positions, states.n);
-  Buffers buffers(shape_, states.n, std::max(states.n, encoded == nullptr ? 0 : encoded->n));
+  Buffers buffers(blueprint_, states.n, std::max(states.n, encoded == nullptr ? 0 : encoded->n));
   for (int64_t n = 0; n < shape_.n_layers; ++n) {
     const Layer& layer = layers_[size(n)];
     attend(n, positions == nullptr ? nullptr : &turns[positions->layers[size(n)]], states, buffers);
     if (layer.cross) attend_across(layer, *encoded, states, buffers);
-    feed(layer, states);
+    feed(layer, states, buffers);
     if (progress) progress(static_cast<double>(n + 1) / static_cast<double>(shape_.n_layers));
   }
 }
@@ -142,7 +135,7 @@ void BothWaysLayers::attend(int64_t n, const RowTurns* turns, States& states,
   const Layer& layer = layers_[size(n)];
   const int64_t width = shape_.n_heads * shape_.head_dim;
   const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
-  in_row_blocks(states.n, scratch_of(blueprint_),
+  in_row_blocks(states.n, buffers.scratch,
                 [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
                   const float* in = states.values.data() + first * shape_.hidden;
                   if (layer.attention_norm) {
@@ -191,14 +184,13 @@ void BothWaysLayers::attend_across(const Layer& layer, const States& encoded, St
                                    Buffers& buffers) const {
   const int64_t width = shape_.n_heads * shape_.head_dim;
   const int64_t kv_width = shape_.n_kv_heads * shape_.head_dim;
-  in_row_blocks(states.n, scratch_of(blueprint_),
-                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
-                  layer.cross_norm.apply(states.values.data() + first * shape_.hidden, block.rows(),
-                                         scratch.norm.data());
-                  layer.cross->project_queries(block, scratch.norm.data(),
-                                               buffers.q.data() + first * width);
-                });
-  in_row_blocks(encoded.n, scratch_of(blueprint_),
+  in_row_blocks(
+      states.n, buffers.scratch, [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+        layer.cross_norm.apply(states.values.data() + first * shape_.hidden, block.rows(),
+                               scratch.norm.data());
+        layer.cross->project_queries(block, scratch.norm.data(), buffers.q.data() + first * width);
+      });
+  in_row_blocks(encoded.n, buffers.scratch,
                 [&](int64_t first, const RowBlock& block, LayerScratch&) {
                   layer.cross->project_keys(block, encoded.values.data() + first * shape_.hidden,
                                             buffers.k.data() + first * kv_width,
@@ -220,18 +212,17 @@ void BothWaysLayers::attend_across(const Layer& layer, const States& encoded, St
 
 void BothWaysLayers::finish_attention(const AttentionPart& part, const Norm& post_norm,
                                       States& states, Buffers& buffers) const {
-  in_row_blocks(states.n, scratch_of(blueprint_),
-                [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
-                  part.finish(block,
-                              buffers.attended.data() + first * shape_.n_heads * shape_.head_dim,
-                              scratch.back.data());
-                  add_back(post_norm, block.rows(), scratch.back.data(),
-                           states.values.data() + first * shape_.hidden);
-                });
+  in_row_blocks(
+      states.n, buffers.scratch, [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
+        part.finish(block, buffers.attended.data() + first * shape_.n_heads * shape_.head_dim,
+                    scratch.back.data());
+        add_back(post_norm, block.rows(), scratch.back.data(),
+                 states.values.data() + first * shape_.hidden);
+      });
 }
 
-void BothWaysLayers::feed(const Layer& layer, States& states) const {
-  in_row_blocks(states.n, scratch_of(blueprint_),
+void BothWaysLayers::feed(const Layer& layer, States& states, Buffers& buffers) const {
+  in_row_blocks(states.n, buffers.scratch,
                 [&](int64_t first, const RowBlock& block, LayerScratch& scratch) {
                   float* const residual = states.values.data() + first * shape_.hidden;
                   const float* in = residual;

@@ -58,7 +58,7 @@ class BothWaysLayers {
                      Buffers& buffers) const;
   void finish_attention(const AttentionPart& part, const Norm& post_norm, States& states,
                         Buffers& buffers) const;
-  void feed(const Layer& layer, States& states) const;
+  void feed(const Layer& layer, States& states, Buffers& buffers) const;
   void add_back(const Norm& post_norm, int64_t rows, float* back, float* residual) const;
   std::vector<float> distance_bias(const std::vector<float>& buckets, int64_t n) const;
 

@@ -3,6 +3,7 @@
 #define ROPEWALK_ENGINE_DENSE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "ropewalk/base/aligned_buffer.h"
@@ -19,6 +20,7 @@ enum class Precision {
 // Memory of one thread, grown once and reused.
 struct DenseScratch {
   AlignedBuffer<Bf16> rounded;       // activations of a block
+  AlignedBuffer<float> columns;      // a block's results
   AlignedBuffer<uint8_t> workspace;  // the library's own
 };
 
@@ -45,6 +47,7 @@ class Dense {
     int64_t packed = 0;
     int64_t reading = 0;
     int64_t scratch = 0;
+    int64_t by_columns = 0;
   };
   static Bytes bytes(int64_t outputs, int64_t inputs, Precision precision);
 
@@ -55,7 +58,14 @@ class Dense {
   //   y     (as many, outputs); rows past `rows` are overwritten with no meaning
   void apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const;
 
-  // The same, the outputs shared between threads: for a few rows. Call it outside of parallel
+  // The same, some columns at a time, from the first to the last: for results that are used up as
+  // they come.
+  //   body  called with the first output, how many, and y (rows, as many), which it may overwrite
+  using ColumnBody = std::function<void(int64_t first, int64_t columns, float* y)>;
+  void apply_by_columns(const float* x, int64_t rows, DenseScratch& scratch,
+                        const ColumnBody& body) const;
+
+  // y = x W^T, the outputs shared between threads: for a few rows. Call it outside of parallel
   // regions. The same bits.
   void apply_wide(const float* x, int64_t rows, float* y) const;
 

@@ -19,16 +19,22 @@
 
 #include "ropewalk/base/aligned_size.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/page_pool.h"
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/dense.h"
+#include "ropewalk/engine/interleaved_rows.h"
+#include "ropewalk/kernels/vector_ops.h"
 
 namespace ropewalk {
 namespace {
 
 using dnnl::memory;
 
-constexpr int64_t kBlockOutputs = 768;  // columns of one packed block
-constexpr int64_t kStoredOutputs = 96;  // rows of stored weights that one thread takes at a time
+// Columns of one packed block. A product's result must be dense for the library's fast kernels, so
+// outputs of more than one block are put together by copying.
+constexpr int64_t kBlockOutputs = 1536;
+constexpr int64_t kStoredGroups =
+    6;  // of 16 rows of stored weights that one thread takes at a time
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -70,13 +76,12 @@ memory::data_type type_of(Precision precision) {
   return precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride,
-                     Precision precision) {
+Product make_product(int64_t rows, int64_t inputs, int64_t columns, Precision precision) {
   const OneThread guard;
   const auto type = type_of(precision);
   const auto describe_with = [&](const memory::desc& w, int64_t m) {
     const memory::desc x({m, inputs}, type, memory::dims{inputs, 1});
-    const memory::desc y({m, columns}, memory::data_type::f32, memory::dims{y_stride, 1});
+    const memory::desc y({m, columns}, memory::data_type::f32, memory::dims{columns, 1});
     return describe(x, w, y);
   };
   // One packing serves every number of rows: the one that a full block would choose.
@@ -88,15 +93,14 @@ Product make_product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_st
 }
 
 // Layers of equal shape share their primitives.
-const Product& product(int64_t rows, int64_t inputs, int64_t columns, int64_t y_stride,
-                       Precision precision) {
+const Product& product(int64_t rows, int64_t inputs, int64_t columns, Precision precision) {
   static std::mutex mutex;
-  static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, Precision>, Product> made;
+  static std::map<std::tuple<int64_t, int64_t, int64_t, Precision>, Product> made;
   const std::lock_guard lock(mutex);
-  const auto key = std::tuple(rows, inputs, columns, y_stride, precision);
+  const auto key = std::tuple(rows, inputs, columns, precision);
   const auto found = made.find(key);
   if (found != made.end()) return found->second;
-  return made.emplace(key, make_product(rows, inputs, columns, y_stride, precision)).first->second;
+  return made.emplace(key, make_product(rows, inputs, columns, precision)).first->second;
 }
 
 dnnl::stream& thread_stream() {
@@ -110,7 +114,7 @@ struct Dense::Packed {
   struct Block {
     int64_t first = 0;
     int64_t columns = 0;
-    AlignedBuffer<uint8_t> weights;
+    std::shared_ptr<uint8_t> weights;
   };
 
   int64_t inputs = 0;
@@ -118,30 +122,33 @@ struct Dense::Packed {
   Precision precision = Precision::kF32;
   std::vector<Block> blocks;
   std::optional<StoredRows> stored;  // the same weights in the file
+  mutable std::once_flag interleaving;
+  mutable std::optional<InterleavedRows> interleaved;  // the same weights for multiply_one()
 
   //   plain  room for the block's rows
   void pack(const WeightRows& rows, Block& block, AlignedBuffer<float>& plain) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
     rows.read(block.first, block.columns, std::span(plain.data(), count));
-    const Product& shape = product(kBlockRows, inputs, block.columns, outputs, precision);
-    block.weights = AlignedBuffer<uint8_t>(shape.w.get_size());
+    const Product& shape = product(kBlockRows, inputs, block.columns, precision);
+    block.weights = allocate_pooled(shape.w.get_size());
     const memory::desc as_read({inputs, block.columns}, memory::data_type::f32,
                                memory::dims{1, inputs});
     memory from(as_read, cpu(), plain.data());
-    memory to(shape.w, cpu(), block.weights.data());
+    memory to(shape.w, cpu(), block.weights.get());
     const OneThread guard;
     dnnl::reorder(from, to).execute(thread_stream(), from, to);
     thread_stream().wait();
   }
 
   // One block of outputs on the calling thread.
+  //   y  (rows, block.columns)
   void multiply(const Block& block, const void* x, int64_t rows, float* y,
                 DenseScratch& scratch) const {
-    const Product& shape = product(rows, inputs, block.columns, outputs, precision);
+    const Product& shape = product(rows, inputs, block.columns, precision);
     scratch.workspace.reserve(shape.workspace.get_size());
     memory source(shape.x, cpu(), const_cast<void*>(x));
-    memory weights(shape.w, cpu(), const_cast<uint8_t*>(block.weights.data()));
-    memory target(shape.y, cpu(), y + block.first);
+    memory weights(shape.w, cpu(), block.weights.get());
+    memory target(shape.y, cpu(), y);
     memory workspace(shape.workspace, cpu(), scratch.workspace.data());
     dnnl::matmul(shape.primitive)
         .execute(thread_stream(), {{DNNL_ARG_SRC, source},
@@ -151,17 +158,58 @@ struct Dense::Packed {
     thread_stream().wait();
   }
 
+  // The same into a block's columns of all outputs.
+  //   y  (rows, outputs)
+  void multiply_among(const Block& block, const void* x, int64_t rows, float* y,
+                      DenseScratch& scratch) const {
+    if (block.columns == outputs) return multiply(block, x, rows, y, scratch);
+    scratch.columns.reserve(static_cast<size_t>(rows * block.columns));
+    multiply(block, x, rows, scratch.columns.data(), scratch);
+    for (int64_t r = 0; r < rows; ++r) {
+      std::copy_n(scratch.columns.data() + r * block.columns, block.columns,
+                  y + r * outputs + block.first);
+    }
+  }
+
   // One row, from the weights as the file has them.
   void multiply_one(const float* x, float* y) const {
-    std::vector<float> sums(static_cast<size_t>(inputs % 32 == 0 ? inputs / 32 : 0));
     const std::span<const float> values(x, static_cast<size_t>(inputs));
+    if (InterleavedRows::can_hold(stored->type)) return multiply_interleaved(values, y);
+    std::vector<float> sums(static_cast<size_t>(inputs % 32 == 0 ? inputs / 32 : 0));
     sum_by_blocks(values, sums);
-    const auto run = [&](int64_t index, const char&) {
-      const int64_t first = index * kStoredOutputs;
-      multiply_stored(stored->from(first), std::min(kStoredOutputs, outputs - first),
-                      {values, sums}, y + first);
-    };
-    parallel_for((outputs + kStoredOutputs - 1) / kStoredOutputs, [] { return char(); }, run);
+    constexpr int64_t kRows = kStoredGroups * InterleavedRows::kRows;
+    in_runs((outputs + kRows - 1) / kRows, [&](int64_t run) {
+      const int64_t first = run * kRows;
+      multiply_stored(stored->from(first), std::min(kRows, outputs - first), {values, sums},
+                      y + first);
+    });
+  }
+
+  // Copied side by side by the first that asks: what only reads long texts never does.
+  void multiply_interleaved(std::span<const float> values, float* y) const {
+    std::call_once(interleaving, [&] {
+      interleaved.emplace(*stored, outputs);
+      release_stored();
+    });
+    const ByteActivations activations(values);
+    const int64_t groups = interleaved->groups();
+    in_runs((groups + kStoredGroups - 1) / kStoredGroups, [&](int64_t run) {
+      const int64_t first = run * kStoredGroups;
+      interleaved->multiply(first, std::min(kStoredGroups, groups - first), activations, y);
+    });
+  }
+
+  // Calls body(run) for every run of outputs, on all threads.
+  template <typename Body>
+  static void in_runs(int64_t runs, const Body& body) {
+    parallel_for(
+        runs, [] { return char(); }, [&](int64_t run, const char&) { body(run); });
+  }
+
+  // The file's pages, which would lie beside the packed copy.
+  void release_stored() const {
+    if (!stored || stored->source == nullptr) return;
+    stored->source->release({stored->data, static_cast<size_t>(outputs * stored->row_bytes())});
   }
 
   // The activations as the product takes them.
@@ -169,7 +217,7 @@ struct Dense::Packed {
     if (precision == Precision::kF32) return x;
     const auto count = static_cast<size_t>(rows * inputs);
     scratch.rounded.reserve(count);
-    for (size_t k = 0; k < count; ++k) scratch.rounded[k] = to_bf16(x[k]);
+    round_to_bf16({x, count}, scratch.rounded);
     return scratch.rounded.data();
   }
 };
@@ -194,8 +242,8 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
   size_t packed = 0, workspace = 0;
   const auto add_blocks = [&](int64_t count, int64_t columns) {
     if (count == 0) return;
-    const Product& shape = product(kBlockRows, inputs, columns, outputs, precision);
-    packed += static_cast<size_t>(count) * aligned_bytes(shape.w.get_size());
+    const Product& shape = product(kBlockRows, inputs, columns, precision);
+    packed += static_cast<size_t>(count) * pooled_bytes(shape.w.get_size());
     workspace = std::max(workspace, shape.workspace.get_size());
   };
   try {
@@ -209,10 +257,15 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
   };
   const bool rounds = precision == Precision::kBf16;
   const size_t rounded = rounds ? bytes_of(sizeof(Bf16), kBlockRows, inputs) : 0;
-  const size_t plain = bytes_of(sizeof(float), std::min(kBlockOutputs, outputs), inputs);
+  const int64_t widest = std::min(kBlockOutputs, outputs);
+  const size_t plain = bytes_of(sizeof(float), widest, inputs);
+  const size_t by_columns = rounded + aligned_bytes(workspace) +
+                            bytes_of(sizeof(float), kBlockRows, widest);
   return {.packed = static_cast<int64_t>(packed),
           .reading = static_cast<int64_t>(plain),
-          .scratch = static_cast<int64_t>(rounded + aligned_bytes(workspace))};
+          .scratch = static_cast<int64_t>(outputs == widest ? rounded + aligned_bytes(workspace)
+                                                            : by_columns),
+          .by_columns = static_cast<int64_t>(by_columns)};
 }
 
 Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_unique<Packed>()) {
@@ -229,6 +282,7 @@ Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_un
     const auto floats = static_cast<size_t>(std::min(kBlockOutputs, rows.outputs) * rows.inputs);
     AlignedBuffer<float> plain(std::max(floats, kHugePage / sizeof(float)));
     for (Packed::Block& block : packed_->blocks) packed_->pack(rows, block, plain);
+    packed_->release_stored();
   } catch (const dnnl::error& error) {
     throw no_product(rows.name, error, precision);
   }
@@ -245,7 +299,18 @@ void Dense::apply(const float* x, int64_t rows, float* y, DenseScratch& scratch)
   const int64_t padded = padded_rows(rows);
   const void* taken = packed_->take(x, padded, scratch);
   for (const Packed::Block& block : packed_->blocks)
-    packed_->multiply(block, taken, padded, y, scratch);
+    packed_->multiply_among(block, taken, padded, y, scratch);
+}
+
+void Dense::apply_by_columns(const float* x, int64_t rows, DenseScratch& scratch,
+                             const ColumnBody& body) const {
+  const int64_t padded = padded_rows(rows);
+  const void* taken = packed_->take(x, padded, scratch);
+  for (const Packed::Block& block : packed_->blocks) {
+    scratch.columns.reserve(static_cast<size_t>(padded * block.columns));
+    packed_->multiply(block, taken, padded, scratch.columns.data(), scratch);
+    body(block.first, block.columns, scratch.columns.data());
+  }
 }
 
 void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
@@ -253,7 +318,7 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
   DenseScratch shared;
   const void* taken = packed_->take(x, padded, shared);
   const auto multiply = [&](int64_t b, DenseScratch& own) {
-    packed_->multiply(packed_->blocks[static_cast<size_t>(b)], taken, padded, y, own);
+    packed_->multiply_among(packed_->blocks[static_cast<size_t>(b)], taken, padded, y, own);
   };
   parallel_for(
       static_cast<int64_t>(packed_->blocks.size()), [] { return DenseScratch(); }, multiply);

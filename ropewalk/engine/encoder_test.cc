@@ -294,7 +294,7 @@ TEST(Encoder, T5AndItsDecoderAreTheirDefinition) {
   EXPECT_LE(worst_difference(rows_of(decoded), t5_states(tensors, said, &wanted)), kBound);
   // Version 1.0 takes the states by 1 / sqrt(hidden) before the embedding's matrix.
   std::vector<float> logits(kVocabulary, 1);
-  parts.decoder->head().finish(logits.data(), 1);
+  parts.decoder->head().finish(0, logits);
   EXPECT_FLOAT_EQ(logits[5], 1 / std::sqrt(static_cast<float>(kHidden)));
 }
 

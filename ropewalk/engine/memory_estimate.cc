@@ -9,6 +9,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/encoder_model.h"
+#include "ropewalk/engine/interleaved_rows.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/pass_sizes.h"
 #include "ropewalk/engine/rotation_tables.h"
@@ -62,6 +63,7 @@ class Estimator {
   }
 
   MemoryEstimate take() {
+    estimate_.file = std::max(estimate_.file, stored_);
     estimate_.process = resident_memory();  // last: the matrix library has its products by now
     // Logits are made when the pass has ended, of the residual that it leaves.
     const int64_t scoring = pass_.kept + residual_ + logits_;
@@ -89,7 +91,8 @@ class Estimator {
         has_head && (blueprint.shape.tied_output || !weights.has(weights.name_of("output")));
     for (const TensorInfo& info : file_.tensors->tensors()) {
       if (ignores(blueprint, info.name)) continue;
-      estimate_.file += static_cast<int64_t>(info.bytes);
+      // What has been packed is given back; rows of the embedding are read from the file.
+      estimate_.file = std::max(estimate_.file, static_cast<int64_t>(info.bytes));
       const bool table = info.name == weights.name_of("position_embd") ||
                          info.name == weights.name_of("token_types");
       if (info.shape.size() < 2 || table) {
@@ -109,6 +112,10 @@ class Estimator {
     estimate_.weights += static_cast<int64_t>(row_count(info)) / outputs * bytes.packed;
     reading_ = std::max(reading_, bytes.reading);
     dense_scratch_ = std::max(dense_scratch_, bytes.scratch);
+    // Generation in bf16 reads weights as the file has them, or a copy of that.
+    if (run_.all_logits || run_.precision == Precision::kF32) return;
+    (InterleavedRows::can_hold(info.type) ? estimate_.weights : stored_) +=
+        static_cast<int64_t>(info.bytes);
   }
 
   void count_cache(const Blueprint& blueprint) {
@@ -144,9 +151,14 @@ class Estimator {
   }
 
   void count_logits(const Blueprint& blueprint) {
-    const int64_t rows = run_.all_logits ? Dense::kBlockRows : Dense::kFewRows;
-    const bool shared = run_.all_logits && run_.rows > Dense::kFewRows;
-    logits_ = floats(rows * blueprint.shape.vocabulary) * (shared ? threads() : 1);
+    const ModelShape& shape = blueprint.shape;
+    if (!run_.all_logits) {
+      logits_ = floats(Dense::kFewRows * shape.vocabulary);
+      return;
+    }
+    const int64_t each =
+        Dense::bytes(shape.vocabulary, shape.hidden, run_.precision).by_columns;
+    logits_ = each * (run_.rows > Dense::kFewRows ? threads() : 1);
   }
 
   static int64_t threads() { return omp_get_max_threads(); }
@@ -156,6 +168,7 @@ class Estimator {
   MemoryEstimate estimate_;
   int64_t reading_ = 0;
   int64_t dense_scratch_ = 0;
+  int64_t stored_ = 0;  // weights that generation reads in the file
   Dropped pass_;
   int64_t residual_ = 0;
   int64_t logits_ = 0;

@@ -33,7 +33,7 @@ struct MemoryRun {
 // Bytes of memory that is resident at once.
 struct MemoryEstimate {
   int64_t process = 0;      // what the process holds by now: program, tokenizer, metadata
-  int64_t file = 0;         // tensors of the mapped file: pages that the system may take back
+  int64_t file = 0;         // what is read of the file at once: pages that the system may take back
   int64_t weights = 0;      // packed for products, norms and learned tables
   int64_t cache = 0;        // keys and values
   int64_t activations = 0;  // of the largest pass, tables of positions in them

@@ -31,11 +31,13 @@ TEST(MemoryEstimate, WeightsAreThoseOfTheFile) {
   EXPECT_LE(weights, numbers * 4 * 4);
 }
 
-TEST(MemoryEstimate, TheFileIsItsTensors) {
+// What has been packed is given back.
+TEST(MemoryEstimate, OneTensorOfTheFileIsThereAtOnce) {
   const ModelFile file = tiny_file();
-  int64_t bytes = 0;
-  for (const TensorInfo& info : file.tensors->tensors()) bytes += static_cast<int64_t>(info.bytes);
-  EXPECT_EQ(losses_of(file, Precision::kF32, 64).file, bytes);
+  int64_t largest = 0;
+  for (const TensorInfo& info : file.tensors->tensors())
+    largest = std::max(largest, static_cast<int64_t>(info.bytes));
+  EXPECT_EQ(losses_of(file, Precision::kF32, 64).file, largest);
 }
 
 // 2 layers of 2 heads of keys and of values, head_dim 8 stored as 16 for values.

@@ -26,43 +26,43 @@ OutputHead::OutputHead(Weights& weights, const Blueprint& blueprint, Precision p
       scale_(blueprint.logit_scale),
       softcap_(blueprint.logit_softcap) {}
 
-void OutputHead::finish(float* logits, int64_t rows) const {
-  if (linear_.bias.empty() && scale_ == 1 && softcap_ == 0) return;
-  for (int64_t r = 0; r < rows; ++r) {
-    const std::span<float> row(logits + r * vocabulary(), size(vocabulary()));
-    if (!linear_.bias.empty()) add(linear_.bias, row);
-    if (scale_ != 1) scale(scale_, row);
-    if (softcap_ == 0) continue;
-    for (float& logit : row) logit = softcap_ * std::tanh(logit / softcap_);
-  }
+void OutputHead::finish(int64_t first, std::span<float> logits) const {
+  if (!linear_.bias.empty())
+    add(std::span(linear_.bias).subspan(size(first), logits.size()), logits);
+  if (scale_ != 1) scale(scale_, logits);
+  if (softcap_ == 0) return;
+  for (float& logit : logits) logit = softcap_ * std::tanh(logit / softcap_);
 }
 
 void OutputHead::logits_of_one(const float* state, float* logits) const {
   matrix().apply_one(state, logits);
-  finish(logits, 1);
+  finish(0, {logits, size(vocabulary())});
 }
 
 void OutputHead::losses(const float* states, std::span<const int32_t> targets,
                         std::span<double> losses) const {
   struct Scratch {
-    AlignedBuffer<float> logits;  // (kBlockRows, vocabulary)
+    std::vector<SumOfExp> sums;  // by row
     DenseScratch dense;
   };
-  const auto make_scratch = [&] {
-    return Scratch{AlignedBuffer<float>(size(Dense::kBlockRows * vocabulary())), {}};
-  };
+  ScratchPool<Scratch> pool([] { return Scratch(); });
   const auto score = [&](int64_t first, const RowBlock& block, Scratch& scratch) {
-    float* const logits = scratch.logits.data();
-    block.multiply(matrix(), states + first * hidden(), logits);
-    finish(logits, block.rows());
-    for (int64_t r = 0; r < block.rows(); ++r) {
-      const std::span<const float> row(logits + r * vocabulary(), size(vocabulary()));
-      const int32_t target = targets[size(first + r)];
-      losses[size(first + r)] =
-          log_sum_exp(row) - static_cast<double>(row[static_cast<size_t>(target)]);
-    }
+    scratch.sums.assign(size(block.rows()), {});
+    const auto take = [&](int64_t id, int64_t columns, float* logits) {
+      for (int64_t r = 0; r < block.rows(); ++r) {
+        const std::span<float> row(logits + r * columns, size(columns));
+        finish(id, row);
+        scratch.sums[size(r)].add(row);
+        const int64_t target = targets[size(first + r)] - id;
+        if (target >= 0 && target < columns)
+          losses[size(first + r)] = -static_cast<double>(row[size(target)]);
+      }
+    };
+    matrix().apply_by_columns(states + first * hidden(), block.rows(), scratch.dense, take);
+    for (int64_t r = 0; r < block.rows(); ++r)
+      losses[size(first + r)] += scratch.sums[size(r)].log();
   };
-  in_row_blocks(static_cast<int64_t>(losses.size()), make_scratch, score);
+  in_row_blocks(static_cast<int64_t>(losses.size()), pool, score);
 }
 
 void require_finite(double value, const std::string& place, int64_t index) {

@@ -20,17 +20,17 @@ class OutputHead {
   int64_t hidden() const { return linear_.inputs(); }
   int64_t vocabulary() const { return linear_.outputs(); }
 
-  // Makes logits of matrix()'s products, in place: bias, scale, cap.
-  //   logits  (rows, vocabulary)
-  void finish(float* logits, int64_t rows) const;
+  // Makes logits of matrix()'s products for one state, in place: bias, scale, cap.
+  //   first   the id of the first
+  void finish(int64_t first, std::span<float> logits) const;
 
   // Of one state.
   //   state   (Dense::kFewRows, hidden) of which the first counts
   //   logits  (Dense::kFewRows, vocabulary), the others with no meaning
   void logits_of_one(const float* state, float* logits) const;
 
-  // losses[r] = -ln p(targets[r]) in nats, by the state of row r. Logits exist for one block of rows a
-  // thread at a time: all of them would be rows * vocabulary floats.
+  // losses[r] = -ln p(targets[r]) in nats, by the state of row r. Logits exist for one block of rows and
+  // columns a thread at a time: all of them would be rows * vocabulary floats.
   //   states  (losses.size() rows, padded as a pass leaves them, hidden)
   void losses(const float* states, std::span<const int32_t> targets,
               std::span<double> losses) const;

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/parts.h"
@@ -15,23 +19,69 @@ inline int64_t whole_blocks(int64_t rows) {
   return (rows + Dense::kBlockRows - 1) / Dense::kBlockRows * Dense::kBlockRows;
 }
 
+// Scratch memory of threads, kept from one round of blocks to the next: memory that is new costs more
+// to touch than a block takes to compute.
+template <typename Scratch>
+class ScratchPool {
+ public:
+  explicit ScratchPool(std::function<Scratch()> make) : make_(std::move(make)) {}
+
+  // One thread's for as long as the lease lives.
+  class Lease {
+   public:
+    explicit Lease(ScratchPool& pool) : pool_(&pool), scratch_(pool.take()) {}
+    Lease(Lease&& other) noexcept = default;
+    ~Lease() {
+      if (scratch_ != nullptr) pool_->give_back(std::move(scratch_));
+    }
+    Scratch& operator*() const { return *scratch_; }
+
+   private:
+    ScratchPool* pool_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+ private:
+  std::unique_ptr<Scratch> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Scratch> scratch = std::move(idle_.back());
+        idle_.pop_back();
+        return scratch;
+      }
+    }
+    return std::make_unique<Scratch>(make_());
+  }
+  void give_back(std::unique_ptr<Scratch> scratch) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(scratch));
+  }
+
+  std::function<Scratch()> make_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Scratch>> idle_;
+};
+
 // Runs body(first, block, scratch) over all rows. Threads share the blocks, or, where there are few
 // rows, the outputs of each product.
-//   make_scratch  makes what one thread keeps; it has a DenseScratch `dense`
-template <typename MakeScratch, typename Body>
-void in_row_blocks(int64_t rows, const MakeScratch& make_scratch, const Body& body) {
+//   pool  of what one thread needs; it has a DenseScratch `dense`
+template <typename Scratch, typename Body>
+void in_row_blocks(int64_t rows, ScratchPool<Scratch>& pool, const Body& body) {
+  using Lease = typename ScratchPool<Scratch>::Lease;
   if (rows <= Dense::kFewRows) {
-    auto scratch = make_scratch();
-    return body(0, RowBlock(rows, RowBlock::Sharing::kOutputs, scratch.dense), scratch);
+    const Lease lease(pool);
+    return body(0, RowBlock(rows, RowBlock::Sharing::kOutputs, (*lease).dense), *lease);
   }
-  parallel_for(whole_blocks(rows) / Dense::kBlockRows, make_scratch,
-               [&](int64_t index, auto& scratch) {
-                 const int64_t first = index * Dense::kBlockRows;
-                 body(first,
-                      RowBlock(std::min(Dense::kBlockRows, rows - first), RowBlock::Sharing::kRows,
-                               scratch.dense),
-                      scratch);
-               });
+  parallel_for(
+      whole_blocks(rows) / Dense::kBlockRows, [&] { return Lease(pool); },
+      [&](int64_t index, const Lease& lease) {
+        const int64_t first = index * Dense::kBlockRows;
+        body(first,
+             RowBlock(std::min(Dense::kBlockRows, rows - first), RowBlock::Sharing::kRows,
+                      (*lease).dense),
+             *lease);
+      });
 }
 
 }  // namespace ropewalk

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ropewalk/formats/tensor_type.h"
+#include "ropewalk/formats/tensor_source.h"
 
 namespace ropewalk {
 
@@ -15,13 +15,14 @@ namespace ropewalk {
 struct StoredRows {
   TensorType type = TensorType::kUnknown;
   const std::byte* data = nullptr;
-  int64_t inputs = 0;  // of a row, whole blocks
+  int64_t inputs = 0;                    // of a row, whole blocks
+  const TensorSource* source = nullptr;  // or none: of the mapping
 
   int64_t row_bytes() const {
     return inputs / static_cast<int64_t>(block_elements(type)) *
            static_cast<int64_t>(block_bytes(type));
   }
-  StoredRows from(int64_t row) const { return {type, data + row * row_bytes(), inputs}; }
+  StoredRows from(int64_t row) const { return {type, data + row * row_bytes(), inputs, source}; }
 };
 
 // What a product needs of its activations, made once for all rows of weights.

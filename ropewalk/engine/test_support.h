@@ -118,6 +118,45 @@ class MemorySource : public TensorSource {
   std::map<std::string, Tensor> tensors_;
 };
 
+// Random blocks whose scales are moderate: every other byte is anything.
+inline std::vector<std::byte> random_rows(TensorType type, int64_t bytes, std::mt19937& generator) {
+  std::uniform_int_distribution<int> any(0, 255);
+  std::vector<std::byte> rows(static_cast<size_t>(bytes));
+  for (std::byte& byte : rows) byte = static_cast<std::byte>(any(generator));
+  const size_t block = block_bytes(type);
+  // A half below 1 has an exponent below 15: its top bits are 0.
+  const auto tame = [&](size_t at) {
+    for (size_t first = 0; first < rows.size(); first += block)
+      rows[first + at + 1] &= static_cast<std::byte>(0x3b);
+  };
+  switch (type) {
+    case TensorType::kQ4_1:
+    case TensorType::kQ5_1:
+    case TensorType::kQ4_K:
+    case TensorType::kQ5_K:
+      tame(2);
+      [[fallthrough]];
+    case TensorType::kQ4_0:
+    case TensorType::kQ5_0:
+    case TensorType::kQ8_0:
+    case TensorType::kIQ4_NL:
+      tame(0);
+      break;
+    case TensorType::kQ6_K:
+      tame(208);
+      break;
+    case TensorType::kF16:
+      tame(0);
+      break;
+    case TensorType::kBF16:
+      for (size_t first = 0; first < rows.size(); first += 2) rows[first + 1] &= std::byte{0xbf};
+      break;
+    default:
+      for (size_t first = 0; first < rows.size(); first += 4) rows[first + 3] &= std::byte{0xbf};
+  }
+  return rows;
+}
+
 // Of a family, from weights under GGUF's names or Hugging Face's; the file says nothing else.
 inline std::unique_ptr<Decoder> decoder_of(const ModelConfig& config, const TensorSource& source,
                                            bool is_gguf, Precision precision) {

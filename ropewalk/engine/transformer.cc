@@ -37,22 +37,26 @@ template <typename Element>
 struct Cache : KvCache {
   std::vector<KvTiles<Element>> layers;
   DecodeState decoding;
+  ScratchPool<LayerScratch> scratch;
   std::unique_ptr<LayerScratch> few;  // for passes of few rows, made by the first
   std::vector<float> bias;            // (n_heads, capacity) by distance, or empty
 
+  explicit Cache(const Blueprint& blueprint)
+      : scratch([&blueprint] { return LayerScratch(blueprint, Dense::kBlockRows); }) {}
   int64_t capacity() const override { return layers.empty() ? 0 : layers.front().capacity(); }
 };
 
 // What one pass carries from layer to layer; rows padded to whole blocks.
 struct State {
-  AlignedBuffer<float> residual;     // (rows, hidden)
-  AlignedBuffer<float> q;            // (rows, n_heads, head_dim)
-  AlignedBuffer<float> k;            // (rows, n_kv_heads, head_dim)
-  AlignedBuffer<float> v;            // (rows, n_kv_heads, head_dim)
-  AlignedBuffer<float> attended;     // (rows, n_heads, head_dim)
-  AlignedBuffer<float> log_sum_exp;  // (rows, n_heads), where some layer has sinks
-  LayerScratch* few = nullptr;       // the cache's, where there are few rows
-  bool decodes = false;              // the one row goes by the kernels of generation
+  AlignedBuffer<float> residual;                 // (rows, hidden)
+  AlignedBuffer<float> q;                        // (rows, n_heads, head_dim)
+  AlignedBuffer<float> k;                        // (rows, n_kv_heads, head_dim)
+  AlignedBuffer<float> v;                        // (rows, n_kv_heads, head_dim)
+  AlignedBuffer<float> attended;                 // (rows, n_heads, head_dim)
+  AlignedBuffer<float> log_sum_exp;              // (rows, n_heads), where some layer has sinks
+  ScratchPool<LayerScratch>* scratch = nullptr;  // the cache's
+  LayerScratch* few = nullptr;                   // the cache's, where there are few rows
+  bool decodes = false;                          // the one row goes by the kernels of generation
   // (n_schemes, n_rows), what the logits of each row are multiplied by.
   std::vector<std::vector<float>> row_scale;
 };
@@ -125,7 +129,7 @@ class Transformer : public Decoder {
 
   template <typename Element>
   std::unique_ptr<KvCache> make_cache_of(int64_t capacity) const {
-    auto cache = std::make_unique<Cache<Element>>();
+    auto cache = std::make_unique<Cache<Element>>(blueprint_);
     for (int64_t n = 0; n < shape_.n_layers; ++n)
       cache->layers.emplace_back(shape_.n_kv_heads, shape_.head_dim, capacity);
     cache->bias = distance_bias(capacity);
@@ -136,6 +140,7 @@ class Transformer : public Decoder {
   AlignedBuffer<float> forward_with(const Pass& pass, Cache<Element>& cache) const {
     const auto rows = static_cast<int64_t>(pass.ids.size());
     State state = make_state(rows);
+    state.scratch = &cache.scratch;
     embedding_.embed(pass.ids, pass.first_row, state.residual.data());
     if (rows <= Dense::kFewRows) {
       if (cache.few == nullptr)
@@ -240,10 +245,7 @@ class Transformer : public Decoder {
   // Runs body(first, block, scratch) over all rows.
   template <typename Body>
   void in_blocks(int64_t rows, State& state, const Body& body) const {
-    if (state.few == nullptr) {
-      return in_row_blocks(
-          rows, [&] { return LayerScratch(blueprint_, Dense::kBlockRows); }, body);
-    }
+    if (state.few == nullptr) return in_row_blocks(rows, *state.scratch, body);
     using Sharing = RowBlock::Sharing;
     const Sharing sharing = state.decodes ? Sharing::kStored : Sharing::kOutputs;
     body(0, RowBlock(rows, sharing, state.few->dense), *state.few);

@@ -196,7 +196,10 @@ WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inp
   };
   WeightRows rows{.name = name, .outputs = outputs, .inputs = inputs, .read = read, .stored = {}};
   if (is_decodable(info.type))
-    rows.stored = {.type = info.type, .data = source_.tensor_bytes(info).data(), .inputs = inputs};
+    rows.stored = {.type = info.type,
+                   .data = source_.tensor_bytes(info).data(),
+                   .inputs = inputs,
+                   .source = &source_};
   return rows;
 }
 

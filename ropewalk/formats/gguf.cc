@@ -313,4 +313,8 @@ std::span<const std::byte> GgufFile::tensor_bytes(const TensorInfo& info) const 
   return file.bytes.subspan(static_cast<size_t>(info.offset), static_cast<size_t>(info.bytes));
 }
 
+void GgufFile::release(std::span<const std::byte> bytes) const {
+  if (files_.front().mapping != nullptr) MappedFile::release(bytes);
+}
+
 }  // namespace ropewalk

@@ -67,6 +67,7 @@ class GgufFile : public TensorSource {
   bool is_part() const;
 
   std::span<const std::byte> tensor_bytes(const TensorInfo& info) const override;
+  void release(std::span<const std::byte> bytes) const override;
 
  private:
   struct Layout {

@@ -26,6 +26,10 @@ class MappedFile {
   const std::string& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Gives back the memory that holds `bytes`, as far as they are whole pages of the mapping; reading
+  // them fetches them from the file again.
+  static void release(std::span<const std::byte> bytes);
+
  private:
   MappedFile(std::string path, std::span<const std::byte> bytes);
 

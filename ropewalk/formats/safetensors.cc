@@ -284,4 +284,8 @@ std::span<const std::byte> Safetensors::tensor_bytes(const TensorInfo& info) con
                                    static_cast<size_t>(info.bytes));
 }
 
+void Safetensors::release(std::span<const std::byte> bytes) const {
+  if (!mappings_.empty()) MappedFile::release(bytes);
+}
+
 }  // namespace ropewalk

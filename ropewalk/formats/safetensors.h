@@ -38,6 +38,7 @@ class Safetensors : public TensorSource {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   std::span<const std::byte> tensor_bytes(const TensorInfo& info) const override;
+  void release(std::span<const std::byte> bytes) const override;
 
  private:
   Safetensors(std::string name, std::vector<TensorInfo> tensors,

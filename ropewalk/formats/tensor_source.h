@@ -63,6 +63,11 @@ class TensorSource {
   // Throws Error when the file was opened without its data, or the type's size is unknown.
   virtual std::span<const std::byte> tensor_bytes(const TensorInfo& info) const = 0;
 
+  // Tells the system that bytes of tensors will not be read soon: what memory holds of them may be
+  // used for other things. They can still be read, from the file again.
+  //   bytes  of tensor_bytes()
+  virtual void release(std::span<const std::byte> bytes) const { static_cast<void>(bytes); }
+
   // Decodes the whole tensor.
   //   info  one of tensors()
   //   out   (element_count(info))

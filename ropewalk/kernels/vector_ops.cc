@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "ropewalk/kernels/elements-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -122,7 +123,18 @@ void add_row(const float* in, float* out, size_t size) {
   });
 }
 
-// Sum of exp(in - shift), shift the largest of them.
+void round_row(const float* in, Bf16* out, size_t size) {
+  const FloatTag tag;
+  for_vectors(size, [&](size_t x, size_t count) {
+    if (count == hn::Lanes(tag)) {
+      store_elements(hn::LoadU(tag, in + x), tag, out + x);
+    } else {
+      for (size_t k = 0; k < count; ++k) out[x + k] = to_bf16(in[x + k]);
+    }
+  });
+}
+
+// Sum of exp(in - shift), shift no less than any of them.
 float sum_of_exp(const float* in, float shift, size_t size) {
   const FloatTag tag;
   const auto offset = hn::Set(tag, shift);
@@ -165,6 +177,7 @@ HWY_EXPORT(relu_row);
 HWY_EXPORT(multiply_row);
 HWY_EXPORT(add_scaled_row);
 HWY_EXPORT(add_row);
+HWY_EXPORT(round_row);
 HWY_EXPORT(sum_of_exp);
 HWY_EXPORT(largest_of);
 
@@ -259,15 +272,29 @@ void add(std::span<const float> in, std::span<float> out) {
   HWY_DYNAMIC_DISPATCH(add_row)(in.data(), out.data(), in.size());
 }
 
-double log_sum_exp(std::span<const float> values) {
+void round_to_bf16(std::span<const float> in, std::span<Bf16> out) {
+  assert(in.size() <= out.size());
+  HWY_DYNAMIC_DISPATCH(round_row)(in.data(), out.data(), in.size());
+}
+
+void SumOfExp::add(std::span<const float> values) {
   constexpr size_t kRun = 256;  // summed in float; runs are summed in double
-  const float largest = HWY_DYNAMIC_DISPATCH(largest_of)(values.data(), values.size());
-  double sum = 0;
+  const float largest =
+      std::max(largest_, HWY_DYNAMIC_DISPATCH(largest_of)(values.data(), values.size()));
+  sum_ *= std::exp(static_cast<double>(largest_) - static_cast<double>(largest));
+  largest_ = largest;
   for (size_t first = 0; first < values.size(); first += kRun) {
     const auto run = values.subspan(first, std::min(kRun, values.size() - first));
-    sum += HWY_DYNAMIC_DISPATCH(sum_of_exp)(run.data(), largest, run.size());
+    sum_ += HWY_DYNAMIC_DISPATCH(sum_of_exp)(run.data(), largest_, run.size());
   }
-  return largest + std::log(sum);
+}
+
+double SumOfExp::log() const { return largest_ + std::log(sum_); }
+
+double log_sum_exp(std::span<const float> values) {
+  SumOfExp sum;
+  sum.add(values);
+  return sum.log();
 }
 
 }  // namespace ropewalk

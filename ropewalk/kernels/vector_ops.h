@@ -3,7 +3,10 @@
 #define ROPEWALK_KERNELS_VECTOR_OPS_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
+
+#include "ropewalk/base/half.h"
 
 namespace ropewalk {
 
@@ -48,6 +51,24 @@ void add_scaled(float factor, std::span<const float> in, std::span<float> out);
 
 // out[x] += in[x].
 void add(std::span<const float> in, std::span<float> out);
+
+// out[x] = in[x], to the nearest bfloat16, ties to even, as to_bf16() rounds.
+//   in, out  out may be longer
+void round_to_bf16(std::span<const float> in, std::span<Bf16> out);
+
+// A sum of exponentials that comes in parts.
+class SumOfExp {
+ public:
+  //   values  finite, at least one
+  void add(std::span<const float> values);
+
+  // ln of the sum, within 2e-7 + 1 float ulp of the result; after at least one part.
+  double log() const;
+
+ private:
+  float largest_ = -std::numeric_limits<float>::max();
+  double sum_ = 0;  // of exp(value - largest_)
+};
 
 // ln(sum of exp(values)), within 2e-7 + 1 float ulp of the result; values finite, at least one.
 double log_sum_exp(std::span<const float> values);

@@ -1,0 +1,108 @@
+#include "ropewalk/engine/interleaved_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ropewalk/base/page_pool.h"
+#include "ropewalk/base/parallel.h"
+#include "ropewalk/engine/byte_products.h"
+
+namespace ropewalk {
+namespace {
+
+// A run of equal pieces of a stored block. Sixteen rows' first pieces lie side by side, then their
+// second ones, and so on.
+struct Field {
+  int64_t offset;  // in the block
+  int64_t bytes;   // of a piece
+  int64_t pieces;
+};
+
+// Whole numbers go by words of four, scales one by one: formats as in ggml's ggml-common.h.
+std::vector<Field> fields_of(TensorType type) {
+  switch (type) {
+    case TensorType::kQ4_0:
+      return {{0, 2, 1}, {2, 4, 4}};
+    case TensorType::kQ4_1:
+      return {{0, 2, 2}, {4, 4, 4}};
+    case TensorType::kQ8_0:
+      return {{0, 2, 1}, {2, 4, 8}};
+    case TensorType::kQ4_K:
+      return {{0, 2, 2}, {4, 1, 12}, {16, 4, 32}};
+    case TensorType::kQ6_K:
+      return {{0, 4, 32}, {128, 4, 16}, {192, 1, 16}, {208, 2, 1}};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+ByteActivations::ByteActivations(std::span<const float> values)
+    : high(values.size()),
+      low(values.size()),
+      scales(values.size() / kBlock),
+      sums(values.size() / 16) {
+  // The largest becomes 127 * 256 + 127.
+  constexpr float kLargest = 32639;
+  for (size_t b = 0; b < scales.size(); ++b) {
+    const float* const block = values.data() + b * kBlock;
+    float largest = 0;
+    for (int64_t k = 0; k < kBlock; ++k) largest = std::max(largest, std::abs(block[k]));
+    scales[b] = largest / kLargest;
+    // A scale that is no normal number is worth nothing.
+    const float inverse = largest < 1e-30f ? 0 : kLargest / largest;
+    for (int64_t k = 0; k < kBlock; ++k) {
+      const float scaled = block[k] * inverse;
+      const auto whole = static_cast<int32_t>(scaled + std::copysign(0.5f, scaled));
+      const size_t at = b * kBlock + static_cast<size_t>(k);
+      high[at] = static_cast<int8_t>((whole + 128) >> 8);
+      low[at] = static_cast<int8_t>(whole - 256 * high[at]);
+      sums[at / 16] += whole;
+    }
+  }
+}
+
+bool InterleavedRows::can_hold(TensorType type) {
+  return !fields_of(type).empty() && has_byte_products();
+}
+
+InterleavedRows::InterleavedRows(const StoredRows& rows, int64_t count)
+    : type_(rows.type),
+      count_(count),
+      blocks_(rows.inputs / static_cast<int64_t>(block_elements(rows.type))),
+      group_bytes_(kRows * rows.row_bytes()),
+      data_(allocate_pooled(static_cast<size_t>(groups() * group_bytes_))) {
+  const auto block = static_cast<int64_t>(block_bytes(type_));
+  const auto interleave = [&](int64_t group, const std::vector<Field>& fields) {
+    uint8_t* to = data_.get() + group * group_bytes_;
+    const int64_t first = group * kRows, own = std::min(kRows, count_ - first);
+    for (int64_t b = 0; b < blocks_; ++b) {
+      for (const Field& field : fields) {
+        for (int64_t piece = 0; piece < field.pieces; ++piece) {
+          const std::byte* const from =
+              rows.data + first * rows.row_bytes() + b * block + field.offset + piece * field.bytes;
+          for (int64_t r = 0; r < own; ++r) {
+            std::memcpy(to + r * field.bytes, from + r * rows.row_bytes(),
+                        static_cast<size_t>(field.bytes));
+          }
+          to += kRows * field.bytes;
+        }
+      }
+    }
+  };
+  parallel_for(
+      groups(), [&] { return fields_of(type_); }, interleave);
+}
+
+void InterleavedRows::multiply(int64_t first, int64_t n, const ByteActivations& x, float* y) const {
+  for (int64_t group = first; group < first + n; ++group) {
+    float sums[kRows];
+    multiply_group(type_, data_.get() + group * group_bytes_, blocks_, x, sums);
+    const int64_t row = group * kRows;
+    std::copy_n(sums, std::min(kRows, count_ - row), y + row);
+  }
+}
+
+}  // namespace ropewalk
