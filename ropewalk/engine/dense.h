@@ -70,8 +70,9 @@ class Dense {
   void apply_wide(const float* x, int64_t rows, float* y) const;
 
   // One row, the outputs shared between threads, as apply_wide() is called, and the same bits in
-  // float32. In bf16, where the rows lie in the file they are read from there and neither side is
-  // rounded: other bits than apply_wide()'s, the same whatever the thread count.
+  // float32. In bf16, where the rows lie in the file they are met as they are there, and x is not
+  // rounded, or to 16 bits of the largest of each 32 (InterleavedRows): other bits than
+  // apply_wide()'s, the same whatever the thread count.
   void apply_one(const float* x, float* y) const;
 
  private:

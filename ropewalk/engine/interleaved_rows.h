@@ -13,7 +13,7 @@
 namespace ropewalk {
 
 // One row of activations in whole numbers of 16 bits, each block of 32 with a scale of its own: within
-// 2^-16 of the block's largest.
+// 1 / 65000 of the block's largest.
 class ByteActivations {
  public:
   //   values  finite, whole blocks of 32

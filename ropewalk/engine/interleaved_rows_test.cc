@@ -12,6 +12,9 @@
 namespace ropewalk {
 namespace {
 
+// Half a step of 32639, and what float32 adds.
+constexpr double kShare = 1.0 / 65000;
+
 double value_of(const ByteActivations& x, size_t k) {
   return static_cast<double>(x.scales[k / 32]) * (256 * x.high[k] + x.low[k]);
 }
@@ -40,7 +43,7 @@ TEST(ByteActivations, AreWithinTheirBound) {
   const ByteActivations bytes(x);
   for (size_t k = 0; k < x.size(); ++k) {
     EXPECT_NEAR(value_of(bytes, k), static_cast<double>(x[k]),
-                largest_of_block(x, k) * 0x1p-16 + 1e-30)
+                largest_of_block(x, k) * kShare + 1e-30)
         << k;
   }
   for (size_t b = 0; b < bytes.sums.size(); ++b) {
@@ -78,7 +81,7 @@ TEST_P(Interleaved, IsTheWidenedProduct) {
           const auto weight = static_cast<double>(row[k]), value = static_cast<double>(x[k]);
           sum += weight * value;
           bound +=
-              std::abs(weight) * largest_of_block(x, k) * 0x1p-16 + 4e-6 * std::abs(weight * value);
+              std::abs(weight) * largest_of_block(x, k) * kShare + 4e-6 * std::abs(weight * value);
         }
         EXPECT_NEAR(static_cast<double>(y[static_cast<size_t>(r)]), sum, bound)
             << type_name(type) << ", row " << r << " of " << count << ", " << inputs << " inputs";
