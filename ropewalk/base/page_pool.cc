@@ -37,7 +37,8 @@ std::shared_ptr<uint8_t> allocate_pooled(size_t bytes) {
 }
 
 size_t pooled_bytes(size_t bytes) {
-  return bytes > kLargest ? aligned_bytes(bytes) : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  return bytes > kLargest ? aligned_bytes(bytes)
+                          : (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 }  // namespace ropewalk

@@ -259,8 +259,8 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
   const size_t rounded = rounds ? bytes_of(sizeof(Bf16), kBlockRows, inputs) : 0;
   const int64_t widest = std::min(kBlockOutputs, outputs);
   const size_t plain = bytes_of(sizeof(float), widest, inputs);
-  const size_t by_columns = rounded + aligned_bytes(workspace) +
-                            bytes_of(sizeof(float), kBlockRows, widest);
+  const size_t by_columns =
+      rounded + aligned_bytes(workspace) + bytes_of(sizeof(float), kBlockRows, widest);
   return {.packed = static_cast<int64_t>(packed),
           .reading = static_cast<int64_t>(plain),
           .scratch = static_cast<int64_t>(outputs == widest ? rounded + aligned_bytes(workspace)

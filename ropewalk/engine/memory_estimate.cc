@@ -156,8 +156,7 @@ class Estimator {
       logits_ = floats(Dense::kFewRows * shape.vocabulary);
       return;
     }
-    const int64_t each =
-        Dense::bytes(shape.vocabulary, shape.hidden, run_.precision).by_columns;
+    const int64_t each = Dense::bytes(shape.vocabulary, shape.hidden, run_.precision).by_columns;
     logits_ = each * (run_.rows > Dense::kFewRows ? threads() : 1);
   }
 
