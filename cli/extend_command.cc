@@ -29,6 +29,7 @@
 #include "ropewalk/study/race.h"
 #include "ropewalk/study/recommend.h"
 #include "ropewalk/study/record.h"
+#include "ropewalk/study/results.h"
 
 namespace ropewalk {
 namespace {
@@ -137,7 +138,8 @@ int64_t passage_prompt(const StudyText& text, int64_t trained, int64_t target) {
 // The two passages that anyone can judge: 60 tokens past the trained length, as declared and under
 // the winner.
 void add_passages(const Model& model, const StudyText& text, ExtendReport& report) {
-  if (!model.has_tokenizer() || !report.recommendation.best_overall) return;
+  const std::optional<size_t> best = report.recommendation.index_of(Role::kBestOverall);
+  if (!model.has_tokenizer() || !best) return;
   const int64_t length = passage_prompt(text, report.trained_length, report.target_length);
   if (length < 1) return;
   const std::span<const int32_t> prompt(text.windows.front().ids.data(),
@@ -149,7 +151,7 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
                kShownTokens);
   }
   report.passages.emplace_back("declared", continuation(model, "declared", prompt, line));
-  const std::string& winner = report.candidates[*report.recommendation.best_overall].scheme;
+  const std::string& winner = report.candidates[*best].scheme;
   if (winner != "declared")
     report.passages.emplace_back(winner, continuation(model, winner, prompt, line));
 }
@@ -223,11 +225,12 @@ void check_memory(const Options& options, const ModelFile& file, const StudyText
 void write_winner(const Options& options, const ExtendReport& report,
                   std::optional<WriteReport>& written) {
   if (options.output.empty()) return;
-  if (!report.recommendation.best_portable) {
+  const std::optional<size_t> best = report.recommendation.index_of(Role::kBestPortable);
+  if (!best) {
     throw Error("-o", "needs a portable winner", "none runs in " + to_string(report.engine),
                 "nothing was written");
   }
-  const std::string& scheme = report.candidates[*report.recommendation.best_portable].scheme;
+  const std::string& scheme = report.candidates[*best].scheme;
   written = write_model({.model = options.model.path,
                          .scheme = scheme,
                          .engine = report.engine,
@@ -324,7 +327,7 @@ void run(const Options& options) {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));
   }
-  report.recommendation = recommend(report.candidates, trained, options.target);
+  report.recommendation = recommend(report.candidates, scope_of(facts));
   add_passages(model, text, report);
   std::exception_ptr not_written;
   try {

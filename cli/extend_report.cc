@@ -103,11 +103,21 @@ Json candidate_json(const Candidate& candidate) {
   return out;
 }
 
-Json winner_json(const ExtendReport& report, const std::optional<size_t>& winner) {
-  return winner ? Json(report.candidates[*winner].scheme) : Json(nullptr);
+Json scheme_of(const ExtendReport& report, const std::optional<size_t>& index) {
+  return index ? Json(report.candidates[*index].scheme) : Json(nullptr);
 }
 
-const Candidate* candidate_of(const ExtendReport& report, const std::string& scheme) {
+Json winner_json(const ExtendReport& report, const Winner& winner) {
+  return {{"as", to_string(winner.role)},
+          {"scheme", report.candidates[winner.index].scheme},
+          {"smaller_change_than", scheme_of(report, winner.lowest)},
+          {"next_best", scheme_of(report, winner.next)},
+          {"lead", mean_of(winner.lead)},
+          {"lead_interval", interval_of(winner.lead)},
+          {"doubts", winner.doubts}};
+}
+
+const Candidate* find_candidate(const ExtendReport& report, const std::string& scheme) {
   const auto found = std::ranges::find(report.candidates, scheme, &Candidate::scheme);
   return found == report.candidates.end() ? nullptr : &*found;
 }
@@ -127,7 +137,7 @@ std::string bias_text(const ExtendReport& report) {
   schemes.insert(schemes.begin(), "declared");
   const char* between = " ";
   for (const std::string& scheme : schemes) {
-    const Candidate* const measured = candidate_of(report, scheme);
+    const Candidate* const measured = find_candidate(report, scheme);
     if (measured == nullptr) continue;
     text += fmt::format("{}{} {}", between, scheme, number(measured->beyond));
     between = ", ";
@@ -148,7 +158,7 @@ Json bias_json(const ExtendReport& report) {
   schemes.push_back("declared");
   out["measured_beyond"] = Json::object();
   for (const std::string& scheme : schemes) {
-    if (const Candidate* const measured = candidate_of(report, scheme))
+    if (const Candidate* const measured = find_candidate(report, scheme))
       out["measured_beyond"][scheme] = mean_of(measured->beyond);
   }
   return out;
@@ -182,9 +192,13 @@ Json whole_json(const ExtendReport& report) {
   out["candidates"] = Json::array();
   for (const Candidate& candidate : report.candidates)
     out["candidates"].push_back(candidate_json(candidate));
-  out["best_portable"] = winner_json(report, report.recommendation.best_portable);
-  out["best_overall"] = winner_json(report, report.recommendation.best_overall);
-  out["why"] = report.recommendation.why;
+  const Recommendation& told = report.recommendation;
+  out["best_portable"] = scheme_of(report, told.index_of(Role::kBestPortable));
+  out["best_overall"] = scheme_of(report, told.index_of(Role::kBestOverall));
+  out["best_untouched"] = scheme_of(report, told.index_of(Role::kBestUntouched));
+  out["winners"] = Json::array();
+  for (const Winner& winner : told.winners) out["winners"].push_back(winner_json(report, winner));
+  out["why"] = told.why;
   out["bias_curve"] = bias_json(report);
   out["prompt_tokens"] = report.prompt_tokens;
   out["passages"] = Json::array();

@@ -152,7 +152,7 @@ std::string report_text(const StudySummary& study) {
   text += paragraph(study.facts.description + ". " + study.facts.text, "", 0) + "\n";
   if (!study.is_finished()) text += "Not finished: this is what its passes say so far.\n\n";
   for (const std::string& sentence : study.recommendation.why) text += paragraph(sentence, "", 2);
-  if (!study.recommendation.best_overall) text += "No setting has run every window yet.\n";
+  if (study.recommendation.winners.empty()) text += "No setting has run every window yet.\n";
   text += "\n" + curves(study) + "\n" + recall(study);
   text +=
       "\nLoss beyond and inside the trained length, its cost against declared, copy gain beyond, "

@@ -47,11 +47,12 @@ std::string names_shown(const StudySummary& study) {
 }
 
 void add_commands(const StudySummary& study, Section& section) {
-  const auto scheme_of = [&](const std::optional<size_t>& winner) {
-    return winner ? study.candidates[*winner].scheme : std::string();
+  const auto scheme_of = [&](Role role) {
+    const std::optional<size_t> index = study.recommendation.index_of(role);
+    return index ? study.candidates[*index].scheme : std::string();
   };
-  const std::string portable = scheme_of(study.recommendation.best_portable);
-  const std::string overall = scheme_of(study.recommendation.best_overall);
+  const std::string portable = scheme_of(Role::kBestPortable);
+  const std::string overall = scheme_of(Role::kBestOverall);
   if (!portable.empty() && portable != "declared") {
     section.commands.emplace_back(
         "A file that " + study.facts.engine + " runs with the best portable setting",
@@ -75,9 +76,10 @@ Section recommendation_section(const StudySummary& study) {
   for (const std::string& sentence : study.recommendation.why) {
     (sentence.starts_with("Doubt: ") ? section.cautions : section.paragraphs).push_back(sentence);
   }
-  if (!study.recommendation.best_overall)
+  if (study.recommendation.winners.empty())
     section.cautions.push_back("No setting has run every window yet, so there is no winner.");
   section.tables.push_back(winners_table(study));
+  section.tables.push_back(evidence_table(study));
   add_commands(study, section);
   return section;
 }

@@ -25,11 +25,8 @@ void show_first(StudySummary& study, const std::string& scheme, const std::strin
 
 void choose_shown(StudySummary& study) {
   if (study.find("declared") != nullptr) show_first(study, "declared", "as the file says");
-  const auto winner = [&](const std::optional<size_t>& index, const char* role) {
-    if (index) show_first(study, study.candidates[*index].scheme, role);
-  };
-  winner(study.recommendation.best_overall, "best overall");
-  winner(study.recommendation.best_portable, "best portable");
+  for (const Winner& winner : study.recommendation.winners)
+    show_first(study, study.candidates[winner.index].scheme, to_string(winner.role));
   for (const Candidate& candidate : study.candidates) {
     if (!candidate.truncates || !candidate.finalist) continue;
     show_first(study, candidate.scheme, "forgets far text");
@@ -81,8 +78,7 @@ StudySummary summarize_study(const std::string& path) {
     throw Error(path, "must have a finished pass to report", "none",
                 "let `ropewalk extend` run on");
   }
-  study.recommendation =
-      recommend(study.candidates, study.facts.trained_length, study.facts.target_length);
+  study.recommendation = recommend(study.candidates, scope_of(study.facts));
   choose_shown(study);
   return study;
 }

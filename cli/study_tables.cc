@@ -116,6 +116,35 @@ ResultTable winners_table(const StudySummary& study) {
   return table;
 }
 
+ResultTable evidence_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "evidence",
+      .title = "What each winner rests on",
+      .about =
+          "How far the next best that could have the same role is behind, by the ranking "
+          "value, with the 95 % interval of resampling windows of both together.",
+      .columns = {
+          {.name = "role", .title = "as"},
+          kSetting,
+          {.name = "next", .title = "next best"},
+          {.name = "lead", .title = "behind", .unit = kNats, .digits = 3, .is_signed = true},
+          {.name = "lead_low", .title = "95 % from", .digits = 3, .is_signed = true},
+          {.name = "lead_high", .title = "to", .digits = 3, .is_signed = true},
+          {.name = "smaller_than", .title = "smaller change than"},
+          {.name = "doubts", .title = "doubts"}}};
+  const auto scheme_of = [&](const std::optional<size_t>& index) {
+    return index ? ResultValue(study.candidates[*index].scheme) : ResultValue();
+  };
+  for (const Winner& winner : study.recommendation.winners) {
+    std::string doubts;
+    for (const std::string& doubt : winner.doubts) doubts += (doubts.empty() ? "" : " ") + doubt;
+    table.rows.push_back({to_string(winner.role), scheme_of(winner.index), scheme_of(winner.next),
+                          mean(winner.lead), low(winner.lead), high(winner.lead),
+                          scheme_of(winner.lowest), doubts});
+  }
+  return table;
+}
+
 ResultTable ranking_table(const StudySummary& study) {
   ResultTable table{
       .name = "ranking",

@@ -11,6 +11,7 @@
 namespace ropewalk {
 
 ResultTable winners_table(const StudySummary& study);
+ResultTable evidence_table(const StudySummary& study);
 ResultTable ranking_table(const StudySummary& study);
 ResultTable loss_table(const StudySummary& study);
 ResultTable copy_table(const StudySummary& study);  // no rows where no copy test was run

@@ -175,8 +175,13 @@ TEST_F(ExtendTest, PrintsWhatIsPromised) {
   ASSERT_EQ(run("study.db", "out.json"), 0);
   const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
   for (const char* key : {"model", "trained_length", "target_length", "candidates", "best_portable",
-                          "best_overall", "why", "run"}) {
+                          "best_overall", "best_untouched", "winners", "why", "run"}) {
     EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["winners"].size(), 3u);
+  for (const auto& winner : json["winners"]) {
+    for (const char* key : {"as", "scheme", "next_best", "lead", "lead_interval", "doubts"})
+      EXPECT_TRUE(winner.contains(key)) << key;
   }
   const auto& bias = json["bias_curve"];
   EXPECT_EQ(bias["heads"], 8);

@@ -39,6 +39,22 @@ std::optional<Estimate> estimate(std::span<const Tally> windows);
 //   a, b  equal sizes, and equal counts in each window
 std::optional<Estimate> estimate_difference(std::span<const Tally> a, std::span<const Tally> b);
 
+// A mean over all terms of its windows, times a weight.
+struct WeightedMean {
+  std::vector<Tally> windows;
+  double weight = 1;
+};
+
+// The same for a sum of such means, each over windows of its own that are resampled apart from the
+// others'; one over a single window counts as it is. Nothing where the first has no terms, no
+// interval where it has fewer than two windows.
+//   terms  at least one; the count is the first's
+std::optional<Estimate> estimate_sum(std::vector<WeightedMean> terms);
+
+// a - b, by window.
+//   a, b  equal sizes, and equal counts in each window
+std::vector<Tally> tally_difference(std::span<const Tally> a, std::span<const Tally> b);
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_STUDY_BOOTSTRAP_H_

@@ -60,5 +60,21 @@ TEST(EstimateDifference, ResamplesBothTogether) {
   EXPECT_NEAR(difference->interval->high, 0.1, 1e-12);
 }
 
+TEST(Bootstrap, ASumOfMeansIsWeighedAndResampledByTerm) {
+  const std::vector<Tally> a = {{2, 2}, {6, 2}, {4, 2}};
+  const std::vector<Tally> b = {{10, 1}, {20, 1}};
+  const auto whole = estimate_sum({{.windows = a}, {.windows = b, .weight = -0.1}});
+  ASSERT_TRUE(whole && whole->interval);
+  EXPECT_DOUBLE_EQ(whole->mean, 2 - 1.5);
+  EXPECT_EQ(whole->count, 6);
+  EXPECT_LT(whole->interval->low, whole->mean);
+  EXPECT_GT(whole->interval->high, whole->mean);
+
+  const auto alone = estimate_sum({{.windows = a}, {.windows = {}, .weight = 9}});
+  EXPECT_DOUBLE_EQ(alone->interval->low, estimate(a)->interval->low);
+  EXPECT_FALSE(estimate_sum({{.windows = {{2, 2}}}, {.windows = b}})->interval);
+  EXPECT_FALSE(estimate_sum({{.windows = {}}, {.windows = b}}));
+}
+
 }  // namespace
 }  // namespace ropewalk

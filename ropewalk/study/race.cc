@@ -26,7 +26,6 @@ struct Runner {
   Candidate candidate;
   Kind kind = Kind::kOther;
   Positions positions;
-  Tallies tallies;
 };
 
 class Race {
@@ -68,10 +67,10 @@ class Race {
     });
     if (known) return;
     Runner runner;
-    runner.candidate.scheme = parsed.text();
-    runner.candidate.recommended = parsed.recommended();
-    runner.candidate.portability =
-        judge_portability(model_.config(), options_.format, parsed.text(), options_.engine);
+    const SchemeFacts facts =
+        scheme_facts(model_.config(), options_.format, parsed.text(), options_.target_length);
+    if (parsed.is_declared()) declared_ = facts;
+    runner.candidate = candidate_of(facts, to_string(options_.engine), &declared_);
     runner.positions = make_positions(model_.config(), {{.scheme = parsed.text()}});
     const auto& schemes = runner.positions.schemes;
     runner.candidate.truncates = std::any_of(
@@ -115,8 +114,8 @@ class Race {
 
   static void sort_by_rank(std::vector<Runner*>& runners) {
     std::sort(runners.begin(), runners.end(), [](const Runner* a, const Runner* b) {
-      return std::tuple(a->tallies.rank(), a->candidate.scheme) <
-             std::tuple(b->tallies.rank(), b->candidate.scheme);
+      return std::tuple(a->candidate.tallies.rank(), a->candidate.scheme) <
+             std::tuple(b->candidate.tallies.rank(), b->candidate.scheme);
     });
   }
 
@@ -169,7 +168,7 @@ class Race {
   }
 
   void score(Runner& runner, size_t w) {
-    runner.tallies.add_losses(losses(runner, "plain", w, windows_[w].ids), trained_);
+    runner.candidate.tallies.add_losses(losses(runner, "plain", w, windows_[w].ids), trained_);
   }
 
   void copy_tests(const std::vector<Runner*>& finalists) {
@@ -181,18 +180,17 @@ class Race {
         if (test.repeats.empty()) continue;
         const std::vector<double> repeated = losses(*runner, "repeated", w, test.repeated);
         const std::vector<double> control = losses(*runner, "control", w, test.control);
-        runner->tallies.add_copy(copy_gain(test, trained_, repeated, control));
+        runner->candidate.tallies.add_copy(copy_gain(test, trained_, repeated, control));
       }
     }
   }
 
   std::vector<Candidate> finish() {
-    const std::span<const Tally> declared = runners_.front().tallies.inside;
+    const std::span<const Tally> declared = runners_.front().candidate.tallies.inside;
     std::vector<Candidate> candidates;
     for (Runner& runner : runners_) {
-      fill_estimates(runner.tallies, declared.first(runner.tallies.inside.size()),
-                     runner.candidate);
-      candidates.push_back(std::move(runner.candidate));
+      fill_estimates(declared.first(runner.candidate.tallies.inside.size()), runner.candidate);
+      candidates.push_back(runner.candidate);
     }
     sort_candidates(candidates);
     return candidates;
@@ -204,6 +202,7 @@ class Race {
   StudyStore& store_;
   const std::function<void(const RaceProgress&)>& progress_;
   int64_t trained_;
+  SchemeFacts declared_;
   std::vector<Runner> runners_;  // "declared" first
   RaceProgress progress_now_;
 };

@@ -13,7 +13,9 @@
 #include "ropewalk/config/portability.h"
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/scheme_change.h"
 #include "ropewalk/study/store.h"
+#include "ropewalk/study/tallies.h"
 #include "ropewalk/study/windows.h"
 
 namespace ropewalk {
@@ -31,10 +33,12 @@ struct RaceOptions {
 struct Candidate {
   std::string scheme;  // canonical
   Portability portability;
+  SchemeChange change;                  // of what the file declares
   bool truncates = false;               // sees no key, or few, beyond some distance
   bool recommended = true;              // false: known to be at fault
   size_t windows = 0;                   // how many it ran before it fell out
   bool finalist = false;                // ran all windows and the copy test
+  Tallies tallies;                      // by window
   std::optional<Estimate> inside;       // nats per token predicted from positions below L
   std::optional<Estimate> beyond;       // from positions at and past L
   std::optional<Estimate> inside_cost;  // inside, less declared's inside

@@ -4,16 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 namespace ropewalk {
 namespace {
 
-constexpr double kWorthSaying =
-    0.02;                       // nats per token: smaller differences are not called differences
 constexpr double kFails = 0.3;  // loss beyond L over loss inside it that we call failing
 
-double beyond_mean(const Candidate& candidate) {
-  return candidate.beyond ? candidate.beyond->mean : candidate.inside->mean;
+// Infinite where there is no number.
+double telling_mean(const Candidate& candidate) {
+  const std::optional<Estimate>& told = candidate.beyond ? candidate.beyond : candidate.inside;
+  return told && !std::isnan(told->mean) ? told->mean : std::numeric_limits<double>::infinity();
+}
+
+bool holds_zero(const Estimate& estimate) {
+  if (!estimate.interval) return estimate.mean == 0;
+  return estimate.interval->low <= 0 && estimate.interval->high >= 0;
 }
 
 std::string with_interval(const Estimate& estimate) {
@@ -23,14 +30,98 @@ std::string with_interval(const Estimate& estimate) {
   return text;
 }
 
-template <typename Allowed>
-std::optional<size_t> best(const std::vector<Candidate>& candidates, const Allowed& allowed) {
-  std::optional<size_t> found;
-  for (size_t k = 0; k < candidates.size(); ++k) {
-    if (!candidates[k].finalist || !candidates[k].recommended || !allowed(candidates[k])) continue;
-    if (!found || rank_value(candidates[k]) < rank_value(candidates[*found])) found = k;
+bool leaves_short_text(const Candidate& candidate) {
+  const std::optional<Estimate>& cost = candidate.inside_cost;
+  if (!cost) return false;
+  if (!cost->interval) return std::abs(cost->mean) < kUntouched;
+  return holds_zero(*cost) && cost->interval->high < kUntouched;
+}
+
+bool can_be(Role role, const Candidate& candidate) {
+  if (!candidate.finalist || !candidate.recommended || candidate.truncates) return false;
+  if (!std::isfinite(rank_value(candidate))) return false;
+  return role == Role::kBestOverall || (role == Role::kBestPortable ? candidate.portability.portable
+                                                                    : leaves_short_text(candidate));
+}
+
+// Not told from the lowest.
+bool is_sufficient(const Candidate& candidate, const Candidate& lowest) {
+  const std::optional<Estimate> more = rank_difference(candidate, lowest);
+  return more && holds_zero(*more) && more->mean <= kWorthSaying;
+}
+
+class Judge {
+ public:
+  explicit Judge(const std::vector<Candidate>& candidates) : candidates_(candidates) {
+    for (const Candidate& candidate : candidates) names_.push_back(candidate.scheme);
   }
-  return found;
+
+  std::optional<Winner> choose(Role role) const {
+    std::vector<size_t> pool;
+    for (size_t k = 0; k < candidates_.size(); ++k) {
+      if (can_be(role, candidates_[k])) pool.push_back(k);
+    }
+    if (pool.empty()) return std::nullopt;
+    std::ranges::stable_sort(pool, {}, [&](size_t k) { return rank_value(candidates_[k]); });
+    const size_t lowest = pool.front();
+    Winner winner{.role = role, .index = lowest};
+    std::vector<size_t> ties;
+    for (const size_t k : pool) {
+      if (k == lowest || !is_sufficient(candidates_[k], candidates_[lowest])) continue;
+      ties.push_back(k);
+      if (change_key(k) < change_key(winner.index)) winner.index = k;
+    }
+    if (winner.index != lowest) winner.lowest = lowest;
+    const auto next = std::ranges::find_if(pool, [&](size_t k) { return k != winner.index; });
+    if (next != pool.end()) {
+      winner.next = *next;
+      winner.lead = rank_difference(candidates_[*next], candidates_[winner.index]);
+    }
+    add_doubts(winner, ties);
+    return winner;
+  }
+
+ private:
+  std::tuple<SchemeChange, double> change_key(size_t k) const {
+    return {candidates_[k].change, rank_value(candidates_[k])};
+  }
+
+  void add_doubts(Winner& winner, const std::vector<size_t>& ties) const {
+    const std::string& scheme = candidates_[winner.index].scheme;
+    if (winner.next && !winner.lead) {
+      winner.doubts.push_back(fmt::format("{} and {} did not run the same windows.", scheme,
+                                          candidates_[*winner.next].scheme));
+    } else if (winner.lead && !winner.lead->interval) {
+      winner.doubts.push_back(
+          fmt::format("{} leads by {:.3f} over {} on one window, which gives no interval.", scheme,
+                      winner.lead->mean, candidates_[*winner.next].scheme));
+    } else if (winner.lead && holds_zero(*winner.lead)) {
+      std::string text = fmt::format("intervals overlap: {} leads by {} over {}", scheme,
+                                     with_interval(*winner.lead), candidates_[*winner.next].scheme);
+      if (ties.size() > 1) text += fmt::format("; {} settings are not told apart", ties.size() + 1);
+      winner.doubts.push_back(text + ".");
+    }
+    for (const GridLine& line : grid_lines(scheme, names_)) {
+      if (!line.is_edge()) continue;
+      winner.doubts.push_back(fmt::format("{} has the {} {} of {} tried: one beyond may be better.",
+                                          scheme, line.at == 0 ? "smallest" : "largest",
+                                          line.parameter, line.settings.size()));
+    }
+  }
+
+  const std::vector<Candidate>& candidates_;
+  std::vector<std::string> names_;
+};
+
+// ---- sentences
+
+std::string titles(const std::vector<Winner>& winners, size_t index) {
+  std::string text;
+  for (const Winner& winner : winners) {
+    if (winner.index == index) text += (text.empty() ? "" : ", ") + to_string(winner.role);
+  }
+  text[0] = 'B';
+  return text;
 }
 
 std::string describe_best(const std::string& title, const Candidate& candidate, int64_t trained) {
@@ -50,6 +141,21 @@ std::string describe_best(const std::string& title, const Candidate& candidate, 
   return text + ".";
 }
 
+void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winner,
+                   std::vector<std::string>& why) {
+  const std::string& scheme = candidates[winner.index].scheme;
+  if (winner.lowest) {
+    why.push_back(
+        fmt::format("{} is the smallest change of those that are not told from the lowest, {}.",
+                    scheme, candidates[*winner.lowest].scheme));
+  }
+  if (winner.next && winner.lead) {
+    why.push_back(fmt::format("Next best after {} as {}: {}, {} nats per token behind.", scheme,
+                              to_string(winner.role), candidates[*winner.next].scheme,
+                              with_interval(*winner.lead)));
+  }
+}
+
 void tell_declared(const Candidate& declared, int64_t trained, std::vector<std::string>& why) {
   if (!declared.beyond || !declared.inside) return;
   const double rise = declared.beyond->mean - declared.inside->mean;
@@ -65,12 +171,12 @@ void tell_truncation(const std::vector<Candidate>& candidates, const Candidate& 
   const Candidate* lowest = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.truncates && candidate.finalist &&
-        (lowest == nullptr || beyond_mean(candidate) < beyond_mean(*lowest))) {
+        (lowest == nullptr || telling_mean(candidate) < telling_mean(*lowest))) {
       lowest = &candidate;
     }
   }
   if (lowest == nullptr) return;
-  const double less = beyond_mean(taken) - beyond_mean(*lowest);
+  const double less = telling_mean(taken) - telling_mean(*lowest);
   if (less > kWorthSaying) {
     why.push_back(
         fmt::format("{} has {:.3f} nats per token less loss than {}, but it forgets what is "
@@ -83,69 +189,119 @@ void tell_truncation(const std::vector<Candidate>& candidates, const Candidate& 
   }
 }
 
-void tell_doubts(const std::vector<Candidate>& candidates, size_t taken,
-                 std::vector<std::string>& why) {
-  const Candidate& winner = candidates[taken];
-  if (winner.windows < 4) {
+// Of the measurement as a whole.
+void tell_doubts(const std::vector<Candidate>& candidates, const Candidate& declared,
+                 const StudyScope& scope, std::vector<std::string>& why) {
+  if (scope.long_documents < kFewDocuments) {
     why.push_back(fmt::format(
-        "Doubt: only {} window{} of text. More text would make the intervals mean something.",
-        winner.windows, winner.windows == 1 ? "" : "s"));
+        "Doubt: only {} document{} of more than {} tokens. Other texts may say "
+        "otherwise, whatever the intervals over windows are.",
+        scope.long_documents, scope.long_documents == 1 ? "" : "s", scope.trained_length));
+  }
+  const std::optional<Estimate>& inside = declared.copy_inside;
+  if (!inside) {
+    why.push_back("Doubt: no copy test was run, so nothing tells whether far text is made use of.");
+    return;
+  }
+  const bool uses = inside->interval ? inside->interval->low > 0 : inside->mean >= kWorthSaying;
+  if (!uses) {
+    why.push_back(fmt::format(
+        "Doubt: the model does not use context: as declared it gains {} nats per token where a "
+        "passage repeats inside {} tokens, so that no setting can show what far text is worth.",
+        with_interval(*inside), scope.trained_length));
+    return;
   }
   const bool copies = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
     return !c.truncates && c.copy_beyond && c.copy_beyond->mean >= kWorthSaying;
   });
-  if (!winner.copy_beyond) {
-    why.push_back("Doubt: no copy test was run, so nothing tells whether far text is made use of.");
-  } else if (!copies) {
+  if (!copies) {
     why.push_back(
         "Doubt: under no setting taken here does the model make use of a passage that far back; it "
-        "may read longer "
-        "text without harm, and without gain.");
-  }
-  for (size_t k = 0; k < candidates.size(); ++k) {
-    const Candidate& other = candidates[k];
-    if (k == taken || !other.finalist || other.truncates || !other.recommended) continue;
-    if (rank_value(other) - rank_value(winner) < kWorthSaying) {
-      why.push_back(
-          fmt::format("Doubt: {} is within {} nats per token of it.", other.scheme, kWorthSaying));
-    }
+        "may read longer text without harm, and without gain.");
   }
 }
 
 }  // namespace
 
-double rank_value(const Candidate& candidate) {
-  const double gain = candidate.copy_beyond ? candidate.copy_beyond->mean : 0;
-  return beyond_mean(candidate) - kCopyShare * gain;
+std::string to_string(Role role) {
+  switch (role) {
+    case Role::kBestOverall:
+      return "best overall";
+    case Role::kBestPortable:
+      return "best portable";
+    case Role::kBestUntouched:
+      return "best without touching short text";
+  }
+  return "";
 }
 
-Recommendation recommend(const std::vector<Candidate>& candidates, int64_t trained_length,
-                         int64_t target_length) {
+const Winner* Recommendation::find(Role role) const {
+  const auto found = std::ranges::find(winners, role, &Winner::role);
+  return found == winners.end() ? nullptr : &*found;
+}
+
+std::optional<size_t> Recommendation::index_of(Role role) const {
+  const Winner* const winner = find(role);
+  return winner == nullptr ? std::nullopt : std::optional(winner->index);
+}
+
+double rank_value(const Candidate& candidate) {
+  const double gain = candidate.copy_beyond ? candidate.copy_beyond->mean : 0;
+  const double rank = telling_mean(candidate) - kCopyShare * gain;
+  return std::isnan(rank) ? std::numeric_limits<double>::infinity() : rank;
+}
+
+std::optional<Estimate> rank_difference(const Candidate& a, const Candidate& b) {
+  const auto same_counts = [](const std::vector<Tally>& one, const std::vector<Tally>& other) {
+    return std::ranges::equal(one, other, {}, &Tally::count, &Tally::count);
+  };
+  const Tallies& one = a.tallies;
+  const Tallies& other = b.tallies;
+  if (!same_counts(one.telling(), other.telling())) return std::nullopt;
+  if (!same_counts(one.copy_beyond, other.copy_beyond)) return std::nullopt;
+  return estimate_sum(
+      {{.windows = tally_difference(one.telling(), other.telling())},
+       {.windows = tally_difference(one.copy_beyond, other.copy_beyond), .weight = -kCopyShare}});
+}
+
+Recommendation recommend(const std::vector<Candidate>& candidates, const StudyScope& scope) {
   Recommendation result;
-  result.best_overall = best(candidates, [](const Candidate& c) { return !c.truncates; });
-  result.best_portable =
-      best(candidates, [](const Candidate& c) { return !c.truncates && c.portability.portable; });
+  const Judge judge(candidates);
+  for (const Role role : kRoles) {
+    if (const std::optional<Winner> winner = judge.choose(role)) result.winners.push_back(*winner);
+  }
   std::vector<std::string>& why = result.why;
-  const auto declared = std::find_if(candidates.begin(), candidates.end(),
-                                     [](const Candidate& c) { return c.scheme == "declared"; });
-  if (declared != candidates.end()) tell_declared(*declared, trained_length, why);
-  if (target_length <= trained_length) {
+  const auto declared = std::ranges::find(candidates, "declared", &Candidate::scheme);
+  if (declared != candidates.end()) tell_declared(*declared, scope.trained_length, why);
+  if (scope.target_length <= scope.trained_length) {
     why.push_back(
         fmt::format("{} tokens lie within the trained length of {}: nothing needs to be changed.",
-                    target_length, trained_length));
+                    scope.target_length, scope.trained_length));
   }
-  if (!result.best_overall) return result;
-  why.push_back(describe_best("Best overall", candidates[*result.best_overall], trained_length));
-  if (result.best_portable && result.best_portable != result.best_overall) {
-    why.push_back(
-        describe_best("Best portable", candidates[*result.best_portable], trained_length));
+  if (result.winners.empty()) return result;
+  std::vector<size_t> told;
+  for (const Winner& winner : result.winners) {
+    if (std::ranges::find(told, winner.index) == told.end()) {
+      why.push_back(describe_best(titles(result.winners, winner.index), candidates[winner.index],
+                                  scope.trained_length));
+    }
+    told.push_back(winner.index);
+    tell_evidence(candidates, winner, why);
   }
   why.push_back(
-      fmt::format("Ranked by loss beyond {} less {} of the copy gain there; truncating settings "
-                  "are compared, never taken.",
-                  trained_length, kCopyShare));
-  tell_truncation(candidates, candidates[*result.best_overall], why);
-  tell_doubts(candidates, *result.best_overall, why);
+      fmt::format("Ranked by loss beyond {} less {} of the copy gain there; of settings that are "
+                  "not told apart the smallest change is taken; truncating settings are compared, "
+                  "never taken.",
+                  scope.trained_length, kCopyShare));
+  if (const std::optional<size_t> overall = result.index_of(Role::kBestOverall))
+    tell_truncation(candidates, candidates[*overall], why);
+  if (declared != candidates.end()) tell_doubts(candidates, *declared, scope, why);
+  for (const Winner& winner : result.winners) {
+    for (const std::string& doubt : winner.doubts) {
+      const std::string sentence = "Doubt: " + doubt;
+      if (std::ranges::find(why, sentence) == why.end()) why.push_back(sentence);
+    }
+  }
   return result;
 }
 

@@ -16,15 +16,6 @@ double or_infinity(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
 }
 
-Tally total(const std::vector<Tally>& tallies) {
-  Tally sum;
-  for (const Tally& tally : tallies) {
-    sum.sum += tally.sum;
-    sum.count += tally.count;
-  }
-  return sum;
-}
-
 // Null where the study has no such pass, or one of another length.
 const Cell* cell_of(const StudyContents& study, const StudyFacts& facts, const std::string& scheme,
                     const char* text, size_t window) {
@@ -70,36 +61,27 @@ void check_repeats(const StudyContents& study, const StudyFacts& facts) {
 // The windows that a scheme has run, and what was measured there.
 struct Scored {
   Candidate candidate;
-  Tallies tallies;
   std::vector<size_t> windows;
   bool whole = false;
 };
 
-Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFacts& scheme) {
-  Scored scored;
+Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFacts& scheme,
+             const SchemeFacts* declared) {
+  Scored scored{.candidate = candidate_of(scheme, facts.engine, declared)};
   Candidate& candidate = scored.candidate;
-  candidate.scheme = scheme.scheme;
-  candidate.truncates = scheme.truncates;
-  candidate.recommended = scheme.recommended;
-  for (const EngineVerdict& verdict : scheme.engines) {
-    if (verdict.engine != facts.engine) continue;
-    candidate.portability = {.portable = verdict.portable,
-                             .how = verdict.portable ? verdict.how : "",
-                             .why_not = verdict.portable ? "" : verdict.how};
-  }
   const auto count = [&](const Cell& cell) {
     candidate.seconds += cell.seconds;
     candidate.tokens += static_cast<int64_t>(cell.losses.size()) + 1;
   };
   for (size_t w = 0; w < facts.windows.size(); ++w) {
     if (const Cell* plain = cell_of(study, facts, scheme.scheme, "plain", w)) {
-      scored.tallies.add_losses(plain->losses, facts.trained_length);
+      candidate.tallies.add_losses(plain->losses, facts.trained_length);
       scored.windows.push_back(w);
       count(*plain);
     }
     const CopyCells cells = copy_cells(study, facts, scheme.scheme, w);
     if (!cells) continue;
-    scored.tallies.add_copy(gain_of(cells, facts.windows[w].repeats, facts.trained_length));
+    candidate.tallies.add_copy(gain_of(cells, facts.windows[w].repeats, facts.trained_length));
     count(*cells.repeated);
     count(*cells.control);
   }
@@ -110,28 +92,22 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
 
 }  // namespace
 
-void Tallies::add_losses(std::span<const double> losses, int64_t trained_length) {
-  Tally below;
-  Tally past;
-  for (size_t t = 0; t < losses.size(); ++t)
-    (static_cast<int64_t>(t) < trained_length ? below : past).add(losses[t]);
-  inside.push_back(below);
-  beyond.push_back(past);
+Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
+                       const SchemeFacts* declared) {
+  Candidate candidate{
+      .scheme = scheme.scheme, .truncates = scheme.truncates, .recommended = scheme.recommended};
+  if (declared != nullptr) candidate.change = scheme_change(scheme, *declared);
+  for (const EngineVerdict& verdict : scheme.engines) {
+    if (verdict.engine != engine) continue;
+    candidate.portability = {.portable = verdict.portable,
+                             .how = verdict.portable ? verdict.how : "",
+                             .why_not = verdict.portable ? "" : verdict.how};
+  }
+  return candidate;
 }
 
-void Tallies::add_copy(const CopyGain& gain) {
-  copy_inside.push_back(gain.inside);
-  copy_beyond.push_back(gain.beyond);
-}
-
-double Tallies::rank() const {
-  const Tally past = total(beyond);
-  const Tally told = past.count > 0 ? past : total(inside);
-  return or_infinity(told.sum / static_cast<double>(told.count));
-}
-
-void fill_estimates(const Tallies& own, std::span<const Tally> declared_inside,
-                    Candidate& candidate) {
+void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate) {
+  const Tallies& own = candidate.tallies;
   candidate.windows = own.inside.size();
   candidate.inside = estimate(own.inside);
   candidate.beyond = estimate(own.beyond);
@@ -154,17 +130,32 @@ void sort_candidates(std::vector<Candidate>& candidates) {
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
+StudyScope scope_of(const StudyFacts& facts) {
+  StudyScope scope{.trained_length = facts.trained_length, .target_length = facts.target_length};
+  const WindowFacts* last = nullptr;
+  for (const WindowFacts& window : facts.windows) {
+    if (window.tokens <= facts.trained_length + 1) continue;
+    // Windows stand in reading order, and names are without folders.
+    if (last == nullptr || last->document != window.document || window.first <= last->first)
+      ++scope.long_documents;
+    last = &window;
+  }
+  return scope;
+}
+
 std::vector<Candidate> candidates_of(const StudyContents& study) {
   const StudyFacts facts = study_facts(study);
   check_repeats(study, facts);
   std::vector<Scored> all;
   std::map<size_t, Tally> declared;  // by window
-  for (const SchemeFacts& scheme : all_scheme_facts(study)) {
-    Scored scored = score(study, facts, scheme);
+  const std::vector<SchemeFacts> schemes = all_scheme_facts(study);
+  const auto as_file = std::ranges::find(schemes, "declared", &SchemeFacts::scheme);
+  for (const SchemeFacts& scheme : schemes) {
+    Scored scored = score(study, facts, scheme, as_file == schemes.end() ? nullptr : &*as_file);
     if (scored.windows.empty()) continue;
     if (scheme.scheme == "declared") {
       for (size_t k = 0; k < scored.windows.size(); ++k)
-        declared[scored.windows[k]] = scored.tallies.inside[k];
+        declared[scored.windows[k]] = scored.candidate.tallies.inside[k];
     }
     all.push_back(std::move(scored));
   }
@@ -175,7 +166,7 @@ std::vector<Candidate> candidates_of(const StudyContents& study) {
       const auto found = declared.find(w);
       if (found != declared.end()) same.push_back(found->second);
     }
-    fill_estimates(scored.tallies, same, scored.candidate);
+    fill_estimates(same, scored.candidate);
     candidates.push_back(std::move(scored.candidate));
   }
   sort_candidates(candidates);

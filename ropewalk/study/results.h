@@ -8,34 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "ropewalk/study/copy_gain.h"
 #include "ropewalk/study/race.h"
+#include "ropewalk/study/recommend.h"
 #include "ropewalk/study/record.h"
 #include "ropewalk/study/store.h"
 
 namespace ropewalk {
 
-// What was measured of one scheme, by window.
-struct Tallies {
-  std::vector<Tally> inside;  // of predictions from positions below L
-  std::vector<Tally> beyond;
-  std::vector<Tally> copy_inside;
-  std::vector<Tally> copy_beyond;
+// What its facts say of a scheme, before anything is measured.
+//   engine    the one asked for
+//   declared  the facts of "declared"; null where there are none
+Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
+                       const SchemeFacts* declared);
 
-  //   losses  losses[t] is of the token t + 1, predicted from position t
-  void add_losses(std::span<const double> losses, int64_t trained_length);
-  void add_copy(const CopyGain& gain);
+// Fills the candidate's windows and estimates from its tallies.
+//   declared_inside  of "declared" over the same windows; empty where it did not run them
+void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate);
 
-  // Mean loss where the target length tells most: beyond L, or inside where nothing lies beyond;
-  // infinite where neither has a number.
-  double rank() const;
-};
-
-// Fills the candidate's windows and estimates.
-//   own       of its scheme
-//   declared  of "declared" over the same windows; empty where it did not run them
-void fill_estimates(const Tallies& own, std::span<const Tally> declared_inside,
-                    Candidate& candidate);
+// What the doubts of a recommendation go by.
+StudyScope scope_of(const StudyFacts& facts);
 
 // Finalists by ascending rank, then the others, those that ran longer first.
 void sort_candidates(std::vector<Candidate>& candidates);

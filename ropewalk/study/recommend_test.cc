@@ -1,0 +1,169 @@
+#include "ropewalk/study/recommend.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ropewalk/study/results.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int64_t kTokens = 100;  // inside and beyond L, of each window
+constexpr StudyScope kScope = {.trained_length = 100, .target_length = 400, .long_documents = 4};
+
+std::vector<Tally> tallies_of(const std::vector<double>& means) {
+  std::vector<Tally> tallies;
+  for (const double mean : means)
+    tallies.push_back({.sum = mean * kTokens, .count = kTokens});
+  return tallies;
+}
+
+// A finalist with these mean losses and gains by window.
+struct Made {
+  std::string scheme;
+  std::vector<double> beyond;
+  std::vector<double> inside = {3, 3, 3, 3};
+  std::vector<double> copy = {0.5, 0.5, 0.5, 0.5};  // beyond L; twice that inside
+  bool portable = false;
+  SchemeChange change = {.parts = 1, .angle = 1};
+};
+
+Candidate candidate(const Made& made) {
+  Candidate result{.scheme = made.scheme, .change = made.change, .finalist = true};
+  result.portability.portable = made.portable;
+  std::vector<double> copy_inside = made.copy;
+  for (double& gain : copy_inside) gain *= 2;
+  result.tallies = {.inside = tallies_of(made.inside),
+                    .beyond = tallies_of(made.beyond),
+                    .copy_inside = tallies_of(copy_inside),
+                    .copy_beyond = tallies_of(made.copy)};
+  fill_estimates(tallies_of(std::vector<double>(made.inside.size(), 3)), result);
+  return result;
+}
+
+Candidate declared(const std::vector<double>& beyond) {
+  return candidate({.scheme = "declared", .beyond = beyond, .portable = true, .change = {}});
+}
+
+std::string chosen(const std::vector<Candidate>& candidates, Role role) {
+  const auto index = recommend(candidates, kScope).index_of(role);
+  return index ? candidates[*index].scheme : "none";
+}
+
+bool says(const std::vector<std::string>& sentences, const std::string& part) {
+  return std::ranges::any_of(
+      sentences, [&](const std::string& text) { return text.find(part) != std::string::npos; });
+}
+
+TEST(Recommend, EachRoleHasItsBest) {
+  const std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}),
+      candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}, .inside = {3.2, 3.2, 3.2, 3.2}}),
+      candidate({.scheme = "yarn,factor=4",
+                 .beyond = {4, 4, 4, 4},
+                 .inside = {3.1, 3.1, 3.1, 3.1},
+                 .portable = true}),
+      candidate({.scheme = "dynamic_ntk", .beyond = {5, 5, 5, 5}})};
+  EXPECT_EQ(chosen(candidates, Role::kBestOverall), "cap,window=50");
+  EXPECT_EQ(chosen(candidates, Role::kBestPortable), "yarn,factor=4");
+  EXPECT_EQ(chosen(candidates, Role::kBestUntouched), "dynamic_ntk");
+  const Recommendation told = recommend(candidates, kScope);
+  const Winner& overall = *told.find(Role::kBestOverall);
+  EXPECT_EQ(candidates[*overall.next].scheme, "yarn,factor=4");
+  EXPECT_DOUBLE_EQ(overall.lead->mean, 1);
+  ASSERT_TRUE(overall.lead->interval);
+  EXPECT_GT(overall.lead->interval->low, 0);
+  EXPECT_TRUE(overall.doubts.empty()) << overall.doubts.front();
+  EXPECT_FALSE(says(told.why, "Doubt: "));
+}
+
+TEST(Recommend, ACostWhoseIntervalLeavesZeroOrReachesFarTouchesShortText) {
+  const auto untouched = [](const std::vector<double>& inside) {
+    return chosen({declared({6, 6, 6, 6}),
+                   candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}, .inside = inside})},
+                  Role::kBestUntouched) == "rope";
+  };
+  EXPECT_TRUE(untouched({3, 3, 3, 3}));
+  EXPECT_TRUE(untouched({3.001, 2.999, 3.001, 2.999}));
+  EXPECT_FALSE(untouched({3.001, 3.001, 3.001, 3.002})) << "surely above 0";
+  EXPECT_FALSE(untouched({2.9, 2.9, 2.9, 2.9})) << "surely below 0";
+  EXPECT_FALSE(untouched({3.1, 2.9, 3.1, 2.9})) << "may reach far above the bound";
+}
+
+TEST(Recommend, OfThoseThatAreNotToldApartTheSmallestChangeIsTaken) {
+  const Made lowest = {.scheme = "yarn,factor=8",
+                       .beyond = {4, 4.01, 3.99, 4},
+                       .change = {.parts = 1, .angle = 2}};
+  Made smaller = {.scheme = "yarn,factor=4",
+                  .beyond = {4.01, 4, 4, 4},
+                  .change = {.parts = 1, .angle = 1.5}};
+  const auto overall = [&] {
+    return recommend({declared({6, 6, 6, 6}), candidate(lowest), candidate(smaller)}, kScope);
+  };
+  const Recommendation told = overall();
+  EXPECT_EQ(told.index_of(Role::kBestOverall), 2u);
+  EXPECT_EQ(told.find(Role::kBestOverall)->lowest, 1u);
+  EXPECT_TRUE(says(told.find(Role::kBestOverall)->doubts, "intervals overlap"));
+
+  smaller.change.parts = 2;
+  EXPECT_EQ(overall().index_of(Role::kBestOverall), 1u) << "more parts are the larger change";
+  smaller.change.parts = 1;
+  smaller.beyond = {4.01, 4.02, 4.005, 4.01};
+  EXPECT_EQ(overall().index_of(Role::kBestOverall), 1u) << "worse on every window";
+  smaller.beyond = {4.5, 3.95, 4, 4};
+  EXPECT_EQ(overall().index_of(Role::kBestOverall), 1u) << "worse than is worth saying, by mean";
+}
+
+TEST(Recommend, CopyGainCountsByItsShare) {
+  const std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}),
+      candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}, .copy = {2, 2, 2, 2}}),
+      candidate({.scheme = "linear,factor=2", .beyond = {3.95, 3.95, 3.95, 3.95}, .copy = {0, 0, 0, 0}})};
+  EXPECT_EQ(chosen(candidates, Role::kBestOverall), "rope");
+  EXPECT_NEAR(rank_difference(candidates[2], candidates[1])->mean, 0.1 - 0.05, 1e-12);
+}
+
+TEST(Recommend, DoubtsAreNamed) {
+  StudyScope scope = kScope;
+  scope.long_documents = 2;
+  std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}), candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}}),
+      candidate({.scheme = "cap,window=20", .beyond = {4, 4, 4, 4}})};
+  Recommendation told = recommend(candidates, scope);
+  EXPECT_TRUE(says(told.why, "only 2 documents"));
+  EXPECT_TRUE(says(told.find(Role::kBestOverall)->doubts, "largest window of 2 tried"));
+  EXPECT_TRUE(says(told.why, "largest window of 2 tried"));
+  EXPECT_FALSE(says(told.why, "does not use context"));
+
+  candidates.push_back(candidate({.scheme = "cap,window=80", .beyond = {5, 5, 5, 5}}));
+  EXPECT_FALSE(says(recommend(candidates, scope).why, "tried"));
+  candidates[0].copy_inside = Estimate{.mean = 0.01, .count = 9, .interval = Interval{-0.1, 0.1}};
+  EXPECT_TRUE(says(recommend(candidates, scope).why, "does not use context"));
+  candidates[0].copy_inside.reset();
+  EXPECT_TRUE(says(recommend(candidates, scope).why, "no copy test"));
+}
+
+TEST(Recommend, WhatFailsOrTruncatesOrFellOutIsNeverTaken) {
+  std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}), candidate({.scheme = "rope", .beyond = {NAN, NAN, NAN, NAN}}),
+      candidate({.scheme = "window,size=50", .beyond = {2, 2, 2, 2}}),
+      candidate({.scheme = "yarn,factor=4", .beyond = {3, 3, 3, 3}})};
+  candidates[2].truncates = true;
+  candidates[3].finalist = false;
+  EXPECT_EQ(chosen(candidates, Role::kBestOverall), "declared");
+  EXPECT_EQ(recommend({}, kScope).winners.size(), 0u);
+}
+
+TEST(Recommend, OneWindowGivesNoIntervalAndSaysSo) {
+  const std::vector<Candidate> candidates = {
+      candidate({.scheme = "declared", .beyond = {6}, .inside = {3}, .copy = {1}}),
+      candidate({.scheme = "rope", .beyond = {4}, .inside = {3}, .copy = {1}})};
+  const Recommendation told = recommend(candidates, kScope);
+  EXPECT_EQ(told.index_of(Role::kBestUntouched), 1u);
+  EXPECT_TRUE(says(told.find(Role::kBestOverall)->doubts, "on one window"));
+}
+
+}  // namespace
+}  // namespace ropewalk
