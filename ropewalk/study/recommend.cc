@@ -189,25 +189,35 @@ void tell_truncation(const std::vector<Candidate>& candidates, const Candidate& 
   }
 }
 
+// The most that a finalist gains on passages that repeat inside L; null where no copy test was run.
+const Estimate* best_copy_inside(const std::vector<Candidate>& candidates) {
+  const Estimate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.finalist || !candidate.copy_inside) continue;
+    if (best == nullptr || candidate.copy_inside->mean > best->mean) best = &*candidate.copy_inside;
+  }
+  return best;
+}
+
 // Of the measurement as a whole.
-void tell_doubts(const std::vector<Candidate>& candidates, const Candidate& declared,
-                 const StudyScope& scope, std::vector<std::string>& why) {
+void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& scope,
+                 std::vector<std::string>& why) {
   if (scope.long_documents < kFewDocuments) {
     why.push_back(fmt::format(
         "Doubt: only {} document{} of more than {} tokens. Other texts may say "
         "otherwise, whatever the intervals over windows are.",
         scope.long_documents, scope.long_documents == 1 ? "" : "s", scope.trained_length));
   }
-  const std::optional<Estimate>& inside = declared.copy_inside;
-  if (!inside) {
+  const Estimate* const inside = best_copy_inside(candidates);
+  if (inside == nullptr) {
     why.push_back("Doubt: no copy test was run, so nothing tells whether far text is made use of.");
     return;
   }
   const bool uses = inside->interval ? inside->interval->low > 0 : inside->mean >= kWorthSaying;
   if (!uses) {
     why.push_back(fmt::format(
-        "Doubt: the model does not use context: as declared it gains {} nats per token where a "
-        "passage repeats inside {} tokens, so that no setting can show what far text is worth.",
+        "Doubt: the model does not use context: at best it gains {} nats per token where a passage "
+        "repeats inside {} tokens, so that no setting can show what far text is worth.",
         with_interval(*inside), scope.trained_length));
     return;
   }
@@ -279,6 +289,13 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                     scope.target_length, scope.trained_length));
   }
   if (result.winners.empty()) return result;
+  // Of a winner before it, in another role.
+  const auto is_told = [&](const Winner& winner) {
+    const auto first = std::ranges::find_if(result.winners, [&](const Winner& other) {
+      return other.index == winner.index && other.next == winner.next;
+    });
+    return &*first != &winner;
+  };
   std::vector<size_t> told;
   for (const Winner& winner : result.winners) {
     if (std::ranges::find(told, winner.index) == told.end()) {
@@ -286,7 +303,7 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                                   scope.trained_length));
     }
     told.push_back(winner.index);
-    tell_evidence(candidates, winner, why);
+    if (!is_told(winner)) tell_evidence(candidates, winner, why);
   }
   why.push_back(
       fmt::format("Ranked by loss beyond {} less {} of the copy gain there; of settings that are "
@@ -295,12 +312,10 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                   scope.trained_length, kCopyShare));
   if (const std::optional<size_t> overall = result.index_of(Role::kBestOverall))
     tell_truncation(candidates, candidates[*overall], why);
-  if (declared != candidates.end()) tell_doubts(candidates, *declared, scope, why);
+  tell_doubts(candidates, scope, why);
   for (const Winner& winner : result.winners) {
-    for (const std::string& doubt : winner.doubts) {
-      const std::string sentence = "Doubt: " + doubt;
-      if (std::ranges::find(why, sentence) == why.end()) why.push_back(sentence);
-    }
+    if (is_told(winner)) continue;
+    for (const std::string& doubt : winner.doubts) why.push_back("Doubt: " + doubt);
   }
   return result;
 }

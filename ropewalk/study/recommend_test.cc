@@ -15,8 +15,7 @@ constexpr StudyScope kScope = {.trained_length = 100, .target_length = 400, .lon
 
 std::vector<Tally> tallies_of(const std::vector<double>& means) {
   std::vector<Tally> tallies;
-  for (const double mean : means)
-    tallies.push_back({.sum = mean * kTokens, .count = kTokens});
+  for (const double mean : means) tallies.push_back({.sum = mean * kTokens, .count = kTokens});
   return tallies;
 }
 
@@ -60,7 +59,8 @@ bool says(const std::vector<std::string>& sentences, const std::string& part) {
 TEST(Recommend, EachRoleHasItsBest) {
   const std::vector<Candidate> candidates = {
       declared({6, 6, 6, 6}),
-      candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}, .inside = {3.2, 3.2, 3.2, 3.2}}),
+      candidate(
+          {.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}, .inside = {3.2, 3.2, 3.2, 3.2}}),
       candidate({.scheme = "yarn,factor=4",
                  .beyond = {4, 4, 4, 4},
                  .inside = {3.1, 3.1, 3.1, 3.1},
@@ -93,12 +93,10 @@ TEST(Recommend, ACostWhoseIntervalLeavesZeroOrReachesFarTouchesShortText) {
 }
 
 TEST(Recommend, OfThoseThatAreNotToldApartTheSmallestChangeIsTaken) {
-  const Made lowest = {.scheme = "yarn,factor=8",
-                       .beyond = {4, 4.01, 3.99, 4},
-                       .change = {.parts = 1, .angle = 2}};
-  Made smaller = {.scheme = "yarn,factor=4",
-                  .beyond = {4.01, 4, 4, 4},
-                  .change = {.parts = 1, .angle = 1.5}};
+  const Made lowest = {
+      .scheme = "yarn,factor=8", .beyond = {4, 4.01, 3.99, 4}, .change = {.parts = 1, .angle = 2}};
+  Made smaller = {
+      .scheme = "yarn,factor=4", .beyond = {4.01, 4, 4, 4}, .change = {.parts = 1, .angle = 1.5}};
   const auto overall = [&] {
     return recommend({declared({6, 6, 6, 6}), candidate(lowest), candidate(smaller)}, kScope);
   };
@@ -120,7 +118,8 @@ TEST(Recommend, CopyGainCountsByItsShare) {
   const std::vector<Candidate> candidates = {
       declared({6, 6, 6, 6}),
       candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}, .copy = {2, 2, 2, 2}}),
-      candidate({.scheme = "linear,factor=2", .beyond = {3.95, 3.95, 3.95, 3.95}, .copy = {0, 0, 0, 0}})};
+      candidate(
+          {.scheme = "linear,factor=2", .beyond = {3.95, 3.95, 3.95, 3.95}, .copy = {0, 0, 0, 0}})};
   EXPECT_EQ(chosen(candidates, Role::kBestOverall), "rope");
   EXPECT_NEAR(rank_difference(candidates[2], candidates[1])->mean, 0.1 - 0.05, 1e-12);
 }
@@ -139,9 +138,10 @@ TEST(Recommend, DoubtsAreNamed) {
 
   candidates.push_back(candidate({.scheme = "cap,window=80", .beyond = {5, 5, 5, 5}}));
   EXPECT_FALSE(says(recommend(candidates, scope).why, "tried"));
-  candidates[0].copy_inside = Estimate{.mean = 0.01, .count = 9, .interval = Interval{-0.1, 0.1}};
+  for (Candidate& one : candidates)
+    one.copy_inside = Estimate{.mean = 0.01, .count = 9, .interval = Interval{-0.1, 0.1}};
   EXPECT_TRUE(says(recommend(candidates, scope).why, "does not use context"));
-  candidates[0].copy_inside.reset();
+  for (Candidate& one : candidates) one.copy_inside.reset();
   EXPECT_TRUE(says(recommend(candidates, scope).why, "no copy test"));
 }
 

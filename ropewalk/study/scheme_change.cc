@@ -86,8 +86,8 @@ SchemeChange scheme_change(const SchemeFacts& scheme, const SchemeFacts& declare
     for (size_t p = 0; p < scheme.inv_freq.size(); ++p) {
       const auto pair = static_cast<int64_t>(p);
       const bool moves = !scheme.effective[k] || (moved.first <= pair && pair <= moved.last);
-      sum += log_ratio(scheme.inv_freq[p] * (moves ? after : before),
-                       declared.inv_freq[p] * before, most);
+      sum += log_ratio(scheme.inv_freq[p] * (moves ? after : before), declared.inv_freq[p] * before,
+                       most);
       ++count;
     }
   }

@@ -43,9 +43,14 @@ TEST(SchemeChange, OrdersByPartsFirst) {
 }
 
 TEST(GridLines, HoldThoseThatDifferInOneNumber) {
-  const std::vector<std::string> all = {"declared",      "cap,window=64",        "cap,window=128",
-                                        "cap,window=32", "cap,window=128+logn",  "yarn,factor=4",
-                                        "leaky,window=64,step=2", "cap,window=64,pairs=1:2"};
+  const std::vector<std::string> all = {"declared",
+                                        "cap,window=64",
+                                        "cap,window=128",
+                                        "cap,window=32",
+                                        "cap,window=128+logn",
+                                        "yarn,factor=4",
+                                        "leaky,window=64,step=2",
+                                        "cap,window=64,pairs=1:2"};
   const std::vector<GridLine> lines = grid_lines("cap,window=64", all);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].parameter, "window");
