@@ -50,8 +50,9 @@ void run(const Options& options) {
   const StudyText text = read_study_text(options.text, file, length);
   const Precision precision = options.model.chosen_precision();
   const Positions declared = make_positions(file.config, {});
-  refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &declared),
-                   "a shorter --length");
+  MemoryRun memory = MemoryRun::losses(precision, text.longest_window(), &declared);
+  memory.rows = text.longest_window();  // queries and keys are looked at in one pass over a window
+  refuse_too_large(file, memory, "a shorter --length");
   const Model model(std::move(file), precision);
   ShownBands shown{
       .model = options.model.path, .text = text.describe(), .seed = options.seed, .report = {}};

@@ -32,6 +32,11 @@ void write_file(const std::string& study, const std::string& path, const std::st
   file.commit();
 }
 
+// A study's texts may be no UTF-8.
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 // A file for each table, and each picture's specification with its data.
 void write_folder(const StudySummary& study, const Page& page, const std::string& folder) {
   std::error_code failed;
@@ -42,7 +47,7 @@ void write_folder(const StudySummary& study, const Page& page, const std::string
   };
   for (const Section& section : page.sections) {
     for (const ResultTable& table : section.tables) write(table.name + ".csv", to_csv(table));
-    if (section.picture) write(section.id + ".vl.json", whole_spec(section).dump(1) + "\n");
+    if (section.picture) write(section.id + ".vl.json", text_of(whole_spec(section)));
   }
   const ResultTable passes = pass_table(study);
   write(passes.name + ".csv", to_csv(passes));
@@ -67,7 +72,7 @@ void run(const Options& options) {
   if (!options.json.empty()) {
     nlohmann::ordered_json json = to_json(page);
     json["tables"]["passes"] = to_json(pass_table(study));
-    write_file(options.study, options.json, json.dump(1) + "\n");
+    write_file(options.study, options.json, text_of(json));
   }
   if (!options.csv.empty()) write_folder(study, page, options.csv);
 }

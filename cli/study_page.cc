@@ -7,6 +7,7 @@
 
 #include "cli/bands_report.h"
 #include "cli/study_tables.h"
+#include "ropewalk/base/error.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/report/pictures.h"
 
@@ -226,6 +227,16 @@ Section spectrum_section(const StudySummary& study, const std::vector<Series>& s
   return section;
 }
 
+// Runs body; what nlohmann-json says of a wrong type gets the record's name.
+template <typename Body>
+void read_at(const std::string& place, const Body& body) {
+  try {
+    body();
+  } catch (const nlohmann::ordered_json::exception& error) {
+    throw Error(place, "must be as Ropewalk writes it", error.what());
+  }
+}
+
 // Other measurements that the study has: tables, each with a picture if it brings one.
 void add_other_tables(const StudySummary& study, std::vector<Section>& sections) {
   const std::string prefix = kTableRecords;
@@ -238,10 +249,12 @@ void add_other_tables(const StudySummary& study, std::vector<Section>& sections)
     Section section{.id = "table-" + table.name, .title = table.title};
     const auto picture = json.find("picture");
     if (picture != json.end() && picture->is_object() && picture->contains("spec")) {
-      section.picture = Picture{.table = table.name,
-                                .spec = picture->at("spec"),
-                                .description = picture->value("description", table.title)};
-      section.picture->spec.erase("data");
+      read_at(place, [&] {
+        section.picture = Picture{.table = table.name,
+                                  .spec = picture->at("spec"),
+                                  .description = picture->value("description", table.title)};
+        section.picture->spec.erase("data");
+      });
     }
     if (!table.about.empty()) section.paragraphs.push_back(std::exchange(table.about, ""));
     section.tables.push_back(std::move(table));
@@ -253,18 +266,20 @@ void add_other_tables(const StudySummary& study, std::vector<Section>& sections)
 void add_passages(const StudySummary& study, std::vector<Section>& sections) {
   const auto record = study.contents.records.find(kOutcomeRecord);
   if (record == study.contents.records.end()) return;
-  const auto json = parse_json(record->second, study.contents.path + ": " + kOutcomeRecord);
+  const std::string place = study.contents.path + ": " + kOutcomeRecord;
+  const auto json = parse_json(record->second, place);
   const auto passages = json.find("passages");
   if (passages == json.end() || !passages->is_array() || passages->empty()) return;
-  Section section{.id = "passages",
-                  .title = "What it goes on with",
-                  .paragraphs = {fmt::format("After {} tokens of the text, always the likeliest "
-                                             "token.",
-                                             json.value("prompt_tokens", int64_t{0}))}};
-  for (const auto& passage : *passages) {
-    section.quotes.emplace_back(passage.value("scheme", std::string()),
-                                passage.value("text", std::string()));
-  }
+  Section section{.id = "passages", .title = "What it goes on with"};
+  read_at(place, [&] {
+    section.paragraphs.push_back(
+        fmt::format("After {} tokens of the text, always the likeliest token.",
+                    json.value("prompt_tokens", int64_t{0})));
+    for (const auto& passage : *passages) {
+      section.quotes.emplace_back(passage.value("scheme", std::string()),
+                                  passage.value("text", std::string()));
+    }
+  });
   sections.push_back(std::move(section));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "cli/bands_report.h"
 #include "ropewalk/study/band_usage.h"
@@ -290,7 +291,7 @@ ResultTable pair_table(const StudySummary& study) {
   for (const SchemeFacts* scheme : spectra(study)) {
     for (size_t p = 0; p < scheme->inv_freq.size(); ++p) {
       const double tokens = tokens_per_radian(scheme->inv_freq[p]);
-      constexpr double kTurn = 2 * 3.14159265358979323846;
+      constexpr double kTurn = 2 * std::numbers::pi;
       table.rows.push_back({scheme->scheme, whole(p), tokens, tokens * kTurn,
                             pair_kind_name(own_band(scheme->inv_freq[p]))});
     }

@@ -48,9 +48,13 @@ ByteActivations::ByteActivations(std::span<const float> values)
   constexpr float kLargest = 32639;
   for (size_t b = 0; b < scales.size(); ++b) {
     const float* const block = values.data() + b * kBlock;
-    float largest = 0;
-    for (int64_t k = 0; k < kBlock; ++k) largest = std::max(largest, std::abs(block[k]));
-    scales[b] = largest / kLargest;
+    float largest = 0, zero = 0;
+    for (int64_t k = 0; k < kBlock; ++k) {
+      largest = std::max(largest, std::abs(block[k]));
+      zero += 0 * block[k];  // NaN where one is no finite number
+    }
+    scales[b] = largest / kLargest + zero;
+    if (std::isnan(zero)) continue;
     // A scale that is no normal number is worth nothing.
     const float inverse = largest < 1e-30f ? 0 : kLargest / largest;
     for (int64_t k = 0; k < kBlock; ++k) {

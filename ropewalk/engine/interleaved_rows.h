@@ -16,7 +16,8 @@ namespace ropewalk {
 // 1 / 65000 of the block's largest.
 class ByteActivations {
  public:
-  //   values  finite, whole blocks of 32
+  //   values  whole blocks of 32; the scale of a block where one is not finite is NaN, and so are all
+  //           products
   explicit ByteActivations(std::span<const float> values);
 
   static constexpr int64_t kBlock = 32;

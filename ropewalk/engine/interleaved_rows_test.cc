@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -50,6 +51,18 @@ TEST(ByteActivations, AreWithinTheirBound) {
     int32_t sum = 0;
     for (size_t k = 16 * b; k < 16 * b + 16; ++k) sum += 256 * bytes.high[k] + bytes.low[k];
     EXPECT_EQ(bytes.sums[b], sum);
+  }
+}
+
+TEST(ByteActivations, WhatIsNotFiniteIsNotHidden) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    std::vector<float> x(64, 1.0f);
+    x[40] = bad;
+    const ByteActivations bytes(x);
+    EXPECT_TRUE(std::isfinite(bytes.scales[0]));
+    EXPECT_TRUE(std::isnan(bytes.scales[1])) << bad;
+    EXPECT_EQ(bytes.sums[2], 0);
   }
 }
 
@@ -102,6 +115,17 @@ TEST_P(Interleaved, GroupsAreIndependent) {
   interleaved.multiply(0, 3, x, whole.data());
   for (int64_t group : {2, 0, 1}) interleaved.multiply(group, 1, x, parts.data());
   EXPECT_EQ(parts, whole);
+}
+
+TEST_P(Interleaved, ANumberThatIsNoneIsInEveryProduct) {
+  std::mt19937 generator(9);
+  StoredRows rows{GetParam(), nullptr, 256};
+  const std::vector<std::byte> data = random_rows(GetParam(), 16 * rows.row_bytes(), generator);
+  rows.data = data.data();
+  std::vector<float> x = normal_values(256, generator), y(16);
+  x[200] = std::numeric_limits<float>::quiet_NaN();
+  InterleavedRows(rows, 16).multiply(0, 1, ByteActivations(x), y.data());
+  for (const float value : y) EXPECT_TRUE(std::isnan(value));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Interleaved,

@@ -33,11 +33,18 @@ int64_t tile_bytes(const ModelShape& shape, int64_t tokens) {
   return bytes(shape.head_dim) + bytes(one.value_stride());
 }
 
-// Buffers that are made for a pass and dropped after it.
-struct Dropped {
+// What a pass holds, and what is still held when it has ended.
+struct PassBytes {
   int64_t live = 0;
-  int64_t kept = 0;  // by the heap, once they are dropped: large ones are no part of it
+  int64_t kept = 0;
 
+  // Of the cache, or of threads.
+  void keep(int64_t bytes) {
+    live += bytes;
+    kept += bytes;
+  }
+
+  // Dropped after the pass; of small ones the heap keeps the memory.
   void add(int64_t bytes, int64_t count = 1) {
     live += bytes * count;
     if (bytes < static_cast<int64_t>(kHugePage)) kept += bytes * count;
@@ -135,7 +142,7 @@ class Estimator {
     pass_.add(floats(sizes.log_sum_exp));
     const bool few = rows <= Dense::kFewRows;
     const LayerScratch scratch(blueprint, few ? Dense::kFewRows : Dense::kBlockRows);
-    pass_.add(static_cast<int64_t>(scratch.bytes()) + dense_scratch_, few ? 1 : threads());
+    pass_.keep((static_cast<int64_t>(scratch.bytes()) + dense_scratch_) * (few ? 1 : threads()));
   }
 
   void count_positions(const Blueprint& blueprint) {
@@ -146,8 +153,7 @@ class Estimator {
                        blueprint.chunk)
             .bytes(shape.n_heads, shape.n_kv_heads, shape.head_dim);
     pass_.add(positions.tables);
-    pass_.live += threads() * positions.workspace;
-    pass_.kept += threads() * positions.workspace;
+    pass_.keep(threads() * positions.workspace);
   }
 
   void count_logits(const Blueprint& blueprint) {
@@ -168,21 +174,31 @@ class Estimator {
   int64_t reading_ = 0;
   int64_t dense_scratch_ = 0;
   int64_t stored_ = 0;  // weights that generation reads in the file
-  Dropped pass_;
+  PassBytes pass_;
   int64_t residual_ = 0;
   int64_t logits_ = 0;
 };
+
+// What the run would want in bf16; nothing where this CPU has no bf16 products.
+std::optional<int64_t> wanted_in_bf16(const ModelFile& file, MemoryRun run) {
+  run.precision = Precision::kBf16;
+  try {
+    return estimate_memory(file, run).wanted();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 // What makes it fit.
 std::string mend_of(const ModelFile& file, const MemoryRun& run, const MemoryEstimate& estimate,
                     int64_t available, const std::string& shorten) {
   std::string mend;
   if (run.precision == Precision::kF32) {
-    MemoryRun narrow = run;
-    narrow.precision = Precision::kBf16;
-    const int64_t wanted = estimate_memory(file, narrow).wanted();
-    if (wanted <= available) return "--precision bf16 wants " + bytes_text(wanted);
-    mend = "--precision bf16 wants " + bytes_text(wanted) + "; ";
+    if (const std::optional<int64_t> wanted = wanted_in_bf16(file, run)) {
+      mend = "--precision bf16 wants " + bytes_text(*wanted);
+      if (*wanted <= available) return mend;
+      mend += "; ";
+    }
   }
   if (estimate.weights >= available) return mend + "take a smaller model, or free memory";
   return mend + "give " + shorten;

@@ -3,10 +3,12 @@
 #define ROPEWALK_ENGINE_ROW_BLOCKS_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "ropewalk/base/parallel.h"
@@ -14,7 +16,7 @@
 
 namespace ropewalk {
 
-// n rounded up to whole blocks.
+// Rows rounded up to whole blocks.
 inline int64_t whole_blocks(int64_t rows) {
   return (rows + Dense::kBlockRows - 1) / Dense::kBlockRows * Dense::kBlockRows;
 }
@@ -50,16 +52,18 @@ class ScratchPool {
         idle_.pop_back();
         return scratch;
       }
+      idle_.reserve(++made_);  // so that giving back never fails
     }
     return std::make_unique<Scratch>(make_());
   }
-  void give_back(std::unique_ptr<Scratch> scratch) {
+  void give_back(std::unique_ptr<Scratch> scratch) noexcept {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(scratch));
   }
 
   std::function<Scratch()> make_;
   std::mutex mutex_;
+  size_t made_ = 0;
   std::vector<std::unique_ptr<Scratch>> idle_;
 };
 

@@ -108,7 +108,10 @@ void write_study(const StudyContents& study, const std::string& path) {
     throw;
   }
   fs::rename(part, path, failed);
-  if (failed) throw Error(path, "cannot be written", failed.message());
+  if (!failed) return;
+  const std::string why = failed.message();
+  fs::remove(part, failed);
+  throw Error(path, "cannot be written", why);
 }
 
 }  // namespace ropewalk

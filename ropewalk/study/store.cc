@@ -215,6 +215,28 @@ void StudyStore::put_records(const std::map<std::string, std::string>& records) 
   });
 }
 
+namespace {
+
+// A stranger's file may make up what it is asked for (SQLite's generated columns): no more is taken than
+// its pages can hold.
+class ReadBudget {
+ public:
+  explicit ReadBudget(const StudyDatabase& database)
+      : path_(database.path()),
+        left_(database.number("PRAGMA page_count") * database.number("PRAGMA page_size")) {}
+
+  void take(size_t bytes) {
+    left_ -= static_cast<int64_t>(bytes);
+    if (left_ < 0) throw Error(path_, "must hold what it says", "more bytes than its pages have");
+  }
+
+ private:
+  const std::string& path_;
+  int64_t left_;
+};
+
+}  // namespace
+
 StudyContents read_study(const std::string& path) {
   const StudyDatabase database(path, StudyDatabase::Open::kExisting);
   database.run("BEGIN");  // one moment of a study that may still be running
@@ -230,8 +252,10 @@ StudyContents read_study(const std::string& path) {
       contents.identity.emplace_back(name, value);
     }
   }
+  ReadBudget budget(database);
   StudyStatement cells(database, "SELECT scheme, text, window, losses, seconds FROM cell");
   while (cells.step()) {
+    budget.take(cells.bytes(0) + cells.bytes(1) + cells.bytes(3));
     if (cells.bytes(3) > kMostCellBytes) continue;
     Cell cell{.losses = cells.numbers(3), .seconds = cells.number(4)};
     if (!is_measured(cell.losses)) continue;
@@ -239,7 +263,10 @@ StudyContents read_study(const std::string& path) {
   }
   if (!database.has_table("record")) return contents;
   StudyStatement records(database, "SELECT name, json FROM record");
-  while (records.step()) contents.records[records.text(0)] = records.text(1);
+  while (records.step()) {
+    budget.take(records.bytes(0) + records.bytes(1));
+    contents.records[records.text(0)] = records.text(1);
+  }
   return contents;
 }
 

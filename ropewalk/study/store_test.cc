@@ -91,6 +91,25 @@ TEST_F(StudyStoreTest, ALockThatCannotBeWrittenIsNotLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+TEST_F(StudyStoreTest, LossesThatAreMadeUpAreRefused) {
+  { StudyStore store(path_, identity_); }
+  {
+    const StudyDatabase database(path_, StudyDatabase::Open::kExisting);
+    database.run("DROP TABLE cell");
+    database.run(
+        "CREATE TABLE cell (scheme TEXT, text TEXT, window INTEGER, seconds REAL, losses BLOB "
+        "GENERATED ALWAYS AS (zeroblob(1000000)))");
+    database.run("INSERT INTO cell (scheme, text, window, seconds) VALUES ('a', 'plain', 0, 1)");
+  }
+  try {
+    read_study(path_);
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("must hold what it says"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(StudyStoreTest, AnotherModelOrTextIsRefusedByName) {
   { StudyStore store(path_, identity_); }
   EXPECT_NE(message({{"model", "m2"}, {"text", "t1"}}).find("another model"), std::string::npos);
