@@ -134,15 +134,17 @@ void round_row(const float* in, Bf16* out, size_t size) {
   });
 }
 
-// Sum of exp(in - shift), shift no less than any of them.
+// Sum of exp(in - shift), shift no less than any of them; NaN where one is NaN.
 float sum_of_exp(const float* in, float shift, size_t size) {
   const FloatTag tag;
   const auto offset = hn::Set(tag, shift);
   auto sum = hn::Zero(tag);
   for_vectors(size, [&](size_t x, size_t count) {
-    const auto bounded = hn::Max(hn::Sub(load_part(in + x, count), offset), hn::Set(tag, -100.0f));
-    const auto term =
+    const auto power = hn::Sub(load_part(in + x, count), offset);
+    const auto bounded = hn::Max(power, hn::Set(tag, -100.0f));
+    const auto seen =
         hn::IfThenElseZero(hn::Gt(bounded, hn::Set(tag, -87.0f)), hn::Exp(tag, bounded));
+    const auto term = hn::IfThenElse(hn::IsNaN(power), power, seen);
     sum = hn::Add(sum, hn::IfThenElse(hn::FirstN(tag, count), term, hn::Zero(tag)));
   });
   return hn::GetLane(hn::SumOfLanes(tag, sum));

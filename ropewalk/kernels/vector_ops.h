@@ -59,7 +59,7 @@ void round_to_bf16(std::span<const float> in, std::span<Bf16> out);
 // A sum of exponentials that comes in parts.
 class SumOfExp {
  public:
-  //   values  finite, at least one
+  //   values  at least one; NaN and plus infinity make log() no finite number
   void add(std::span<const float> values);
 
   // ln of the sum, within 2e-7 + 1 float ulp of the result; after at least one part.

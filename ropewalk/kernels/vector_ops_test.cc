@@ -192,5 +192,56 @@ TEST(LogSumExp, OffsetsAndSpreads) {
   });
 }
 
+// Parts may rise, fall, or be of one value.
+TEST(SumOfExp, ComesInParts) {
+  on_every_target([] {
+    std::vector<float> values = random_values(1000, 5);
+    for (const bool rises : {true, false}) {
+      std::ranges::sort(values);
+      if (!rises) std::ranges::reverse(values);
+      for (const size_t part : {size_t{1}, size_t{37}, size_t{256}, size_t{999}}) {
+        SumOfExp sum;
+        for (size_t first = 0; first < values.size(); first += part)
+          sum.add(std::span(values).subspan(first, std::min(part, values.size() - first)));
+        EXPECT_NEAR(sum.log(), log_sum_exp(values), 1e-6) << part;
+      }
+    }
+  });
+}
+
+TEST(SumOfExp, WhatIsNotFiniteIsNotHidden) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  on_every_target([] {
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
+      for (const size_t size : sizes()) {
+        std::vector<float> values = random_values(size, 5);
+        values[size / 2] = bad;
+        EXPECT_FALSE(std::isfinite(log_sum_exp(values))) << bad << " of " << size;
+        SumOfExp sum;
+        sum.add(values);
+        sum.add(std::vector<float>{1, 2, 3});
+        EXPECT_FALSE(std::isfinite(sum.log())) << bad << " of " << size;
+      }
+    }
+  });
+}
+
+// ---- round_to_bf16
+
+TEST(RoundToBf16, IsToBf16) {
+  on_every_target([] {
+    for (const size_t size : sizes()) {
+      std::vector<float> in = random_values(size, 1e3);
+      in[0] = std::numeric_limits<float>::quiet_NaN();
+      in[size / 2] = -std::numeric_limits<float>::infinity();
+      in[size - 1] = 1.00390625f;  // a tie
+      std::vector<Bf16> out(size + 1);
+      round_to_bf16(in, out);
+      for (size_t k = 0; k < size; ++k) EXPECT_EQ(out[k].bits, to_bf16(in[k]).bits) << k;
+      EXPECT_EQ(out[size].bits, 0);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace ropewalk
