@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kLength = 2048;  // means of so many tokens no longer change
 constexpr int64_t kFarther = 8;    // times the trained length
+constexpr int64_t kMostTokens = int64_t{1} << 24;
 
 struct Options {
   ModelOptions model;
@@ -38,7 +39,8 @@ void run(const Options& options) {
                 std::to_string(trained));
   }
   const int64_t length = options.length > 0 ? options.length : std::min(trained, kLength);
-  const int64_t target = options.target > 0 ? options.target : kFarther * trained;
+  const int64_t target =
+      options.target > 0 ? options.target : std::min(kFarther * trained, kMostTokens);
   if (length > trained) {
     throw Error("--length", fmt::format("must be at most the trained length of {}", trained),
                 std::to_string(length), "what lies beyond is predicted, not measured");
@@ -81,12 +83,12 @@ void add_bands_command(CLI::App& app) {
   command
       ->add_option("--length", options->length,
                    "Tokens of a window, at most the trained length; by default that, or 2048")
-      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+      ->check(CLI::Range(int64_t{2}, kMostTokens));
   command
       ->add_option(
           "--to", options->target,
           "Distance up to which the curve is looked at; by default 8 times the trained length")
-      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+      ->check(CLI::Range(int64_t{2}, kMostTokens));
   command
       ->add_option("--queries", options->queries,
                    "Tokens of each window whose scores are taken apart")

@@ -159,7 +159,7 @@ BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
   int64_t left = kCalibrationTokens;
   for (const Window& window : windows) {
     const int64_t taken = std::min({left, trained, static_cast<int64_t>(window.ids.size())});
-    if (taken <= kSkippedTokens) break;
+    if (taken <= kSkippedTokens) continue;
     model.observe(
         std::span(window.ids).first(static_cast<size_t>(taken)), positions,
         [&](const LayerView& view) { means.add(view); }, progress);
