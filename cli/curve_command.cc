@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/estimate_json.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
@@ -65,14 +66,6 @@ std::vector<Curve> measure(const Options& options, const Model& model, const Stu
   return curves;
 }
 
-nlohmann::ordered_json to_json(const Estimate& estimate) {
-  nlohmann::ordered_json out = {{"mean", estimate.mean}};
-  out["interval"] = nullptr;
-  if (estimate.interval) out["interval"] = {estimate.interval->low, estimate.interval->high};
-  out["tokens"] = estimate.count;
-  return out;
-}
-
 void print_json(const Options& options, const Model& model, const StudyText& text,
                 const std::vector<Curve>& curves) {
   nlohmann::ordered_json out;
@@ -84,11 +77,11 @@ void print_json(const Options& options, const Model& model, const StudyText& tex
   out["left_over_tokens"] = text.dropped_tokens;
   out["curves"] = nlohmann::ordered_json::array();
   for (const Curve& curve : curves) {
-    nlohmann::ordered_json row = {{"scheme", curve.scheme}, {"loss", to_json(curve.mean)}};
+    nlohmann::ordered_json row = {{"scheme", curve.scheme}, {"loss", estimate_json(curve.mean)}};
     row["buckets"] = nlohmann::ordered_json::array();
     for (const Bucket& bucket : curve.buckets) {
       row["buckets"].push_back(
-          {{"first", bucket.first}, {"last", bucket.last}, {"loss", to_json(bucket.loss)}});
+          {{"first", bucket.first}, {"last", bucket.last}, {"loss", estimate_json(bucket.loss)}});
     }
     out["curves"].push_back(row);
   }

@@ -22,6 +22,8 @@
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
 #include "cli/merge_command.h"
+#include "cli/perplexity_command.h"
+#include "cli/recall_command.h"
 #include "cli/report_command.h"
 #include "cli/show_command.h"
 #include "cli/states_command.h"
@@ -91,6 +93,8 @@ int main(int argc, char** argv) {
   ropewalk::add_generate_command(app);
   ropewalk::add_map_command(app);
   ropewalk::add_merge_command(app);
+  ropewalk::add_perplexity_command(app);
+  ropewalk::add_recall_command(app);
   ropewalk::add_report_command(app);
   ropewalk::add_states_command(app);
   ropewalk::add_tokens_command(app);

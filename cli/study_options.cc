@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/model_options.h"
 #include "ropewalk/base/error.h"
 
@@ -19,13 +22,20 @@ void TextOptions::add_to(CLI::App& command) {
       ->capture_default_str();
 }
 
+std::vector<Document> read_documents(const std::vector<std::string>& paths,
+                                     const ModelFile& model) {
+  std::vector<Document> documents;
+  for (const std::string& path : paths) {
+    documents.push_back(
+        {path, tokenizer_of(model).encode(read_text(path), {.add_special = false})});
+  }
+  return documents;
+}
+
 StudyText read_study_text(const TextOptions& options, const ModelFile& model, int64_t length) {
   StudyText text;
   for (const std::string& path : options.ids) text.documents.push_back({path, read_ids(path)});
-  for (const std::string& path : options.texts) {
-    text.documents.push_back(
-        {path, tokenizer_of(model).encode(read_text(path), {.add_special = false})});
-  }
+  std::ranges::move(read_documents(options.texts, model), std::back_inserter(text.documents));
   text.bos = options.ids.empty() && tokenizer_of(model).adds_bos();
   WindowSet set =
       cut_windows(text.documents, text.bos ? tokenizer_of(model).bos() : std::nullopt, length);

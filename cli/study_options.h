@@ -36,6 +36,9 @@ struct StudyText {
   std::string describe() const;
 };
 
+// Each file is a document. Throws Error, also where the model brings no tokenizer.
+std::vector<Document> read_documents(const std::vector<std::string>& paths, const ModelFile& model);
+
 // Reads and cuts. Ids are taken as they are, without BOS. Throws Error.
 StudyText read_study_text(const TextOptions& options, const ModelFile& model, int64_t length);
 

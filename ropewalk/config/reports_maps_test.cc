@@ -68,5 +68,28 @@ TEST(Reports, SCH_08_DualChunksAreDeclared) {
   EXPECT_THAT(refusal(config), HasSubstr("local_size"));
 }
 
+// A window of w: the query and the w - 1 before it.
+TEST(Reports, SWA_01_AWindowCountsTheQuery) {
+  Json config = qwen(32768);
+  config["use_sliding_window"] = true;
+  config["sliding_window"] = 128;
+  config["max_window_layers"] = 0;
+  const Visibility sees = rotary(read(config)).visibility;
+  EXPECT_FALSE(sees.sees(500, 372));
+  EXPECT_TRUE(sees.sees(500, 373));
+  EXPECT_TRUE(sees.sees(500, 500));
+  EXPECT_FALSE(sees.sees(500, 501));
+}
+
+TEST(Reports, SWA_03_AWindowWithoutItsSwitchIsNone) {
+  Json config = qwen(32768);
+  config["use_sliding_window"] = false;
+  config["sliding_window"] = 4096;
+  const ModelConfig declared = read(config);
+  ASSERT_EQ(declared.groups.size(), 1u);
+  EXPECT_TRUE(rotary(declared).visibility.sees(32767, 0));
+  EXPECT_EQ(field(declared, "window"), "none");
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -154,12 +154,13 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
                 std::to_string(after));
   }
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  const int64_t first = first_stale_row(positions_, before, after);
+  const int64_t first = std::min(usable_, first_stale_row(positions_, before, after));
   const Pass pass{.ids = std::span<const int32_t>(ids_).subspan(static_cast<size_t>(first)),
                   .first_row = first,
                   .length = after,
                   .positions = &positions_};
   AlignedBuffer<float> states = model_.decoder().forward(pass, *cache_);
+  usable_ = after;
   const OutputHead& head = model_.decoder().head();
   const int64_t last = after - first - 1;
   // The last row alone, at the head of a block of its own.
@@ -168,6 +169,13 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   for (int64_t id = 0; id < head.vocabulary(); ++id)
     require_finite(static_cast<double>(logits_[static_cast<size_t>(id)]), "the logit of id", id);
   return {logits_.data(), static_cast<size_t>(head.vocabulary())};
+}
+
+void Sequence::take_back(int64_t kept) {
+  const auto length = static_cast<int64_t>(ids_.size());
+  // Rows that were computed for the longer sequence, where a shorter one has others.
+  usable_ = std::min(usable_, first_stale_row(positions_, kept, length));
+  ids_.resize(static_cast<size_t>(kept));
 }
 
 int32_t greedy_choice(std::span<const float> logits) {

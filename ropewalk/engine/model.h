@@ -81,6 +81,10 @@ class Sequence {
   // one by one. Throws Error where the tokens do not fit or are not in the vocabulary.
   std::span<const float> append(std::span<const int32_t> ids);
 
+  // Forgets all but the first `kept` tokens, so that one reading of them may go on in several ways;
+  // `kept` is at most as many as there are.
+  void take_back(int64_t kept);
+
   const std::vector<int32_t>& ids() const { return ids_; }
 
  private:
@@ -88,6 +92,7 @@ class Sequence {
   const Positions& positions_;
   std::unique_ptr<KvCache> cache_;
   std::vector<int32_t> ids_;
+  int64_t usable_ = 0;  // rows of the cache that hold for ids_
   AlignedBuffer<float> logits_;
 };
 

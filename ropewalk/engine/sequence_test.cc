@@ -84,6 +84,25 @@ TEST_P(SequenceUnder, EveryPrefixGivesTheLogitsOfOnePass) {
   }
 }
 
+// A text read once goes on in several ways, across the trained length too.
+TEST_P(SequenceUnder, WhatIsTakenBackLeavesNoTrace) {
+  const std::vector<int32_t> ids = some_tokens(kTokens);
+  const Positions positions = under(tiny_model(), GetParam().scheme);
+  for (const int64_t kept : {int64_t{1}, int64_t{100}, int64_t{127}, int64_t{140}, int64_t{200}}) {
+    Sequence sequence(tiny_model(), positions, kTokens + 20);
+    sequence.append(ids);
+    sequence.append(some_tokens(20));
+    sequence.take_back(kept);
+    EXPECT_EQ(sequence.ids().size(), static_cast<size_t>(kept));
+    std::vector<int32_t> other(ids.begin(), ids.begin() + kept);
+    for (const int32_t id : {5, 9, 7}) {
+      other.push_back(id);
+      const std::vector<float> got = copy(sequence.append({&other.back(), 1}));
+      EXPECT_LE(worst_difference(got, at_once(positions, other)), 1e-5) << kept << " kept";
+    }
+  }
+}
+
 // The loss of a token is that of the logits before it.
 TEST_P(SequenceUnder, LogitsGiveTheLosses) {
   const std::vector<int32_t> ids = some_tokens(kTokens);

@@ -254,6 +254,30 @@ TEST(Reports, PAR_05_ProportionalPairsAcrossTheWholeHead) {
   EXPECT_EQ(rotary.layout.second(63), 63 + 256);
 }
 
+// ---- EXT-02, EXT-04: one scaling at a time
+
+// A model that declares a scaling is not scaled twice: the new one starts from the file's base.
+TEST(Reports, EXT_02_AnotherScalingReplacesTheDeclaredOne) {
+  const Rotary plain = model(500000, 128, 8192);
+  const Rotary declared = apply_scheme(kLlama31, plain);
+  EXPECT_NE(inv_freq_under("declared", declared), inv_freq_under("declared", plain));
+  for (const char* const scheme : {"linear,factor=15", "ntk,factor=8", "rope"}) {
+    EXPECT_EQ(inv_freq_under(scheme, declared), inv_freq_under(scheme, plain)) << scheme;
+  }
+  EXPECT_EQ(spectrum_under("dynamic_ntk,factor=8", declared, 131072).inv_freq(),
+            spectrum_under("dynamic_ntk,factor=8", plain, 131072).inv_freq());
+}
+
+TEST(Reports, EXT_04_AlphasAreBasesAndGoWithNothingElse) {
+  const Rotary declared = model(10000, 128);
+  for (const auto& [alpha, base] :
+       {std::pair<int, double>{2, 20221.26}, {4, 40889.94}, {8, 82684.62}}) {
+    const std::string scheme = "ntk,factor=" + std::to_string(alpha);
+    EXPECT_NEAR(spectrum_under(scheme, declared).base, base, 5e-3);
+  }
+  EXPECT_THROW(apply_scheme("linear,factor=2+ntk,factor=2", declared), Error);
+}
+
 // ---- SCH-12, TAB-02
 
 // The curve p / (1 + p / 6144), as a function of the user and through points of a string.

@@ -5,16 +5,13 @@
 #include <cmath>
 #include <random>
 
+#include "ropewalk/study/pick.h"
+
 namespace ropewalk {
 namespace {
 
 constexpr int kResamples = 2000;
 constexpr uint64_t kSeed = 20240229;
-
-// Uniform on [0, size) by the high half of a product: std's distributions differ between libraries.
-size_t pick(std::mt19937_64& generator, size_t size) {
-  return static_cast<size_t>(((generator() >> 32) * static_cast<uint64_t>(size)) >> 32);
-}
 
 double mean_of(std::span<const Tally> windows) {
   Tally all;

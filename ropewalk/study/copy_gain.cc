@@ -1,6 +1,7 @@
 #include "ropewalk/study/copy_gain.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ropewalk {
 namespace {
@@ -39,33 +40,15 @@ int64_t elsewhere(int64_t source, int64_t last_start, int64_t passage, const Run
   return other;
 }
 
-}  // namespace
-
-CopyTest make_copy_test(const Window& window, int64_t trained_length) {
-  CopyTest test{.repeated = window.ids, .control = window.ids, .repeats = {}};
-  const auto size = static_cast<int64_t>(window.ids.size());
-  const int64_t passage = std::min({kLongest, trained_length / 8, size / 32});
-  if (passage < kShortest) return test;
-  constexpr int64_t kMostRepeats = 8;
-  const int64_t reserved =
-      kMostRepeats * passage;  // the end of the window, where second occurrences stand
-
-  int64_t place = size - reserved;
-  Runs sources;
-  for (const int64_t distance : distances(size, trained_length, passage, reserved)) {
-    const int64_t source = place - distance;
-    if (source < 1 || source + passage > size - reserved ||
-        meets(sources, source, source + passage))
-      continue;
-    sources.emplace_back(source, source + passage);
-    test.repeats.push_back({.first = place, .length = passage, .distance = distance});
-    place += passage;
-  }
-  // The passages are the window's own text at their sources. The control reads, at each source,
-  // what lies half a window away from it, so the text stays of a kind.
+// Writes the passages to their second places. They are the window's own text at their sources. The
+// control reads, at each source, what lies half a window away from it, so the text stays of a kind.
+//   last_start  of that other text
+CopyTest with_repeats(const Window& window, std::vector<Repeat> repeats, const Runs& sources,
+                      int64_t last_start) {
+  CopyTest test{.repeated = window.ids, .control = window.ids, .repeats = std::move(repeats)};
   for (const Repeat& repeat : test.repeats) {
     const int64_t source = repeat.first - repeat.distance;
-    const int64_t other = elsewhere(source, size - reserved - passage, passage, sources);
+    const int64_t other = elsewhere(source, last_start, repeat.length, sources);
     for (int64_t t = 0; t < repeat.length; ++t) {
       const int32_t id = window.ids[static_cast<size_t>(source + t)];
       test.repeated[static_cast<size_t>(repeat.first + t)] = id;
@@ -76,14 +59,72 @@ CopyTest make_copy_test(const Window& window, int64_t trained_length) {
   return test;
 }
 
+}  // namespace
+
+CopyTest make_copy_test(const Window& window, int64_t trained_length) {
+  const auto size = static_cast<int64_t>(window.ids.size());
+  const int64_t passage = std::min({kLongest, trained_length / 8, size / 32});
+  if (passage < kShortest) return {.repeated = window.ids, .control = window.ids, .repeats = {}};
+  constexpr int64_t kMostRepeats = 8;
+  const int64_t reserved = kMostRepeats * passage;
+  return make_copy_test(window, distances(size, trained_length, passage, reserved), passage,
+                        reserved);
+}
+
+CopyTest make_copy_test(const Window& window, std::span<const int64_t> distances, int64_t passage,
+                        int64_t reserved) {
+  const auto size = static_cast<int64_t>(window.ids.size());
+  int64_t place = size - reserved;
+  Runs sources;
+  std::vector<Repeat> repeats;
+  for (const int64_t distance : distances) {
+    const int64_t source = place - distance;
+    if (source < 1 || source + passage > size - reserved ||
+        meets(sources, source, source + passage))
+      continue;
+    sources.emplace_back(source, source + passage);
+    repeats.push_back({.first = place, .length = passage, .distance = distance});
+    place += passage;
+  }
+  return with_repeats(window, std::move(repeats), sources, size - reserved - passage);
+}
+
+CopyTest make_position_test(const Window& window, int64_t distance, int64_t passage, int64_t most) {
+  const auto size = static_cast<int64_t>(window.ids.size());
+  const int64_t nearest = distance + 1;  // behind BOS
+  const int64_t room = size - passage - nearest;
+  Runs sources;
+  std::vector<Repeat> repeats;
+  if (room >= 0) {
+    const int64_t count = std::min(most, 1 + room / (distance + passage));
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t first = nearest + (count > 1 ? room * k / (count - 1) : 0);
+      sources.emplace_back(first - distance, first - distance + passage);
+      repeats.push_back({.first = first, .length = passage, .distance = distance});
+    }
+  }
+  return with_repeats(window, std::move(repeats), sources, size - passage);
+}
+
+std::vector<Tally> copy_gains(const CopyTest& test, std::span<const double> repeated,
+                              std::span<const double> control) {
+  std::vector<Tally> gains;
+  for (const Repeat& repeat : test.repeats) {
+    Tally& gain = gains.emplace_back();
+    for (int64_t t = repeat.first + 1; t < repeat.first + repeat.length; ++t)
+      gain.add(control[static_cast<size_t>(t - 1)] - repeated[static_cast<size_t>(t - 1)]);
+  }
+  return gains;
+}
+
 CopyGain copy_gain(const CopyTest& test, int64_t trained_length, std::span<const double> repeated,
                    std::span<const double> control) {
   CopyGain gain;
-  for (const Repeat& repeat : test.repeats) {
-    Tally& band = repeat.distance < trained_length ? gain.inside : gain.beyond;
-    for (int64_t t = repeat.first + 1; t < repeat.first + repeat.length; ++t) {
-      band.add(control[static_cast<size_t>(t - 1)] - repeated[static_cast<size_t>(t - 1)]);
-    }
+  const std::vector<Tally> gains = copy_gains(test, repeated, control);
+  for (size_t k = 0; k < gains.size(); ++k) {
+    Tally& band = test.repeats[k].distance < trained_length ? gain.inside : gain.beyond;
+    band.sum += gains[k].sum;
+    band.count += gains[k].count;
   }
   return gain;
 }

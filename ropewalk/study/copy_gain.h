@@ -36,9 +36,24 @@ struct CopyTest {
 //                   only, or none
 CopyTest make_copy_test(const Window& window, int64_t trained_length);
 
+// The same with passages of one length at distances of one's own.
+//   distances  rising; those for which the window has no room are left out
+//   reserved   tokens at the window's end, for second occurrences; those of all distances fit
+CopyTest make_copy_test(const Window& window, std::span<const int64_t> distances, int64_t passage,
+                        int64_t reserved);
+
+// The same passage length and distance everywhere, second occurrences spread over the window: what
+// grows is the absolute position alone.
+//   most  passages; fewer where they would meet
+CopyTest make_position_test(const Window& window, int64_t distance, int64_t passage, int64_t most);
+
+// Nats gained on each repeated passage, its first token left out: (test.repeats.size()).
+//   repeated, control  losses of the two windows: losses[t] is of the token t + 1
+std::vector<Tally> copy_gains(const CopyTest& test, std::span<const double> repeated,
+                              std::span<const double> control);
+
 // Nats gained on the repeated passages, each one's first token left out, in the bands inside and
 // beyond L.
-//   repeated, control  losses of the two windows: losses[t] is of the token t + 1
 struct CopyGain {
   Tally inside;
   Tally beyond;

@@ -17,6 +17,8 @@ void digest_file(const std::filesystem::path& path, Sha256& digest) {
   digest.update(MappedFile::open(path.string()).bytes());
 }
 
+}  // namespace
+
 std::string model_digest(const std::string& model) {
   Sha256 digest;
   std::error_code failed;
@@ -33,8 +35,6 @@ std::string model_digest(const std::string& model) {
   for (const auto& file : files) digest_file(file, digest);
   return digest.hex();
 }
-
-}  // namespace
 
 StudyIdentity study_identity(const std::string& model, const std::string& precision,
                              const std::vector<Window>& windows, int64_t target_length) {

@@ -11,6 +11,10 @@
 
 namespace ropewalk {
 
+// SHA-256 of all that makes a model: a file, or the JSON files and weights of a Hugging Face directory.
+// Throws Error where it cannot be read.
+std::string model_digest(const std::string& model);
+
 // The model's bytes, the windows' tokens, the length, the precision, and the version of what is
 // measured; no paths.
 //   model  a file, or a Hugging Face directory. Throws Error where it cannot be read.
