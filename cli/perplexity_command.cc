@@ -29,7 +29,7 @@ struct Options {
   SchemeOptions scheme;
   TokenInput tokens;
   int64_t window = 0;
-  int64_t stride = 0;  // 0: not given
+  int64_t stride = 0;       // 0: not given
   int64_t most_tokens = 0;  // 0: all
   bool bos_once = false;
   bool json = false;
@@ -150,8 +150,7 @@ void run(const Options& options) {
       adds_bos && !options.bos_once ? tokenizer_of(file).bos() : std::nullopt;
   const Precision precision = options.model.chosen_precision();
   refuse_too_large(
-      file,
-      MemoryRun::losses(precision, std::min(options.window, std::ssize(ids)), &positions),
+      file, MemoryRun::losses(precision, std::min(options.window, std::ssize(ids)), &positions),
       "a shorter --window");
   const Model model(std::move(file), precision);
   const std::vector<std::string> pieces =
@@ -166,9 +165,8 @@ void run(const Options& options) {
       if (own.rule != PerplexityRule::kStrided && options.stride > 0 &&
           std::ssize(ids) < options.window)
         continue;
-      all.push_back(measure_perplexity(once, ids, own, pieces, [&](double share) {
-        line.update(share, name_of(own.rule));
-      }));
+      all.push_back(measure_perplexity(
+          once, ids, own, pieces, [&](double share) { line.update(share, name_of(own.rule)); }));
     }
   }
   if (!options.json) {

@@ -221,6 +221,7 @@ void run(const Options& options) {
                           documents.size() == 1 ? "" : "s", tokens,
                           model.tokenizer().adds_bos() ? "BOS before every prompt" : "no BOS"),
       .plan = plan,
+      .copies = std::ranges::count(options.tasks, "copy") > 0,
       .copy_windows = work.by_distance.size(),
       .copy_distance =
           work.by_position.empty() ? 0 : work.by_position.front().repeats.front().distance,
@@ -257,7 +258,8 @@ void add_recall_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--scheme", options->schemes, "Schemes to compare; see docs/schemes.md")
       ->capture_default_str();
-  command->add_option("--trials", options->trials, "Prompts of each kind, with other text and names")
+  command
+      ->add_option("--trials", options->trials, "Prompts of each kind, with other text and names")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of numbers, names and places")

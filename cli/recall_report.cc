@@ -70,7 +70,6 @@ std::string own_answers(const SchemeRecall& scheme, RecallTask task, int64_t len
 std::string task_table(const RecallReport& report, const SchemeRecall& scheme, RecallTask task) {
   const std::vector<std::string> places = places_of(scheme, task);
   std::vector<std::string> heads = {task == RecallTask::kOrder ? "depths" : "depth"};
-  std::vector<std::string> lengths = {"measured tokens"};
   std::vector<std::string> own = {"own answer"};
   std::vector<std::string> not_run;
   double chance = 0;
@@ -82,8 +81,8 @@ std::string task_table(const RecallReport& report, const SchemeRecall& scheme, R
     }
     const RecallCell* first = places.empty() ? nullptr : find(scheme, task, length, places[0]);
     if (first == nullptr) continue;
-    heads.push_back(std::to_string(length) + beyond_mark(report, length));
-    lengths.push_back(std::to_string(first->achieved_length));
+    heads.push_back(
+        fmt::format("{} ({}){}", length, first->achieved_length, beyond_mark(report, length)));
     own.push_back(own_answers(scheme, task, length));
     chance = first->chance;
     free = free || first->strict;
@@ -93,16 +92,19 @@ std::string task_table(const RecallReport& report, const SchemeRecall& scheme, R
   Table table(4);
   if (!places.empty()) table.add(heads);
   for (const std::string& place : places) {
-    std::vector<std::string> row = {place};
+    std::vector<std::string> row;
+    double depth = 0;  // of the longest
     for (const int64_t length : report.plan.lengths) {
       const RecallCell* cell = find(scheme, task, length, place);
-      if (cell != nullptr)
-        row.push_back(fmt::format("{:.2f} {:+.2f}", cell->found.mean, cell->gain.mean));
+      if (cell == nullptr) continue;
+      row.push_back(fmt::format("{:.2f} {:+.2f}", cell->found.mean, cell->gain.mean));
+      depth = cell->achieved_depth;
     }
+    row.insert(row.begin(),
+               task == RecallTask::kOrder ? place : fmt::format("{} ({:.1f})", place, 100 * depth));
     table.add(row);
   }
   if (free) table.add(own);
-  if (!places.empty()) table.add(lengths);
   text += table.text();
   for (const std::string& line : not_run) text += paragraph(line, "    ", 6);
   return text;
@@ -148,6 +150,29 @@ std::string self_test_text(const RecallSelfTest& test) {
       test.cells, test.copier_missed, test.uniform_missed);
 }
 
+std::string question_tables(const RecallReport& report) {
+  std::string text = paragraph(self_test_text(report.self_test), "self-test: ", 2);
+  text += paragraph(
+      "Cells: share of the trials in which the right answer has the lowest loss, and nats per "
+      "token that it is below the mean of the wrong ones. In brackets what was measured: tokens, "
+      "and the depth at the longest. Own answer: the greedy one begins with it / has it in it. "
+      "Intervals: --json.",
+      "", 2);
+  for (const SchemeRecall& scheme : report.schemes) {
+    text += "\n" + scheme.scheme + "\n";
+    for (const RecallTask task : report.plan.tasks) text += task_table(report, scheme, task);
+  }
+  return text;
+}
+
+std::string copy_tables(const RecallReport& report) {
+  std::string text =
+      "\nCopy gain, nats per token of a passage that repeats, with 95 % intervals over windows\n";
+  text += copy_table(report, "distance", &SchemeRecall::by_distance);
+  text += fmt::format("\nThe same {} tokens apart, at growing positions\n", report.copy_distance);
+  return text + copy_table(report, "position", &SchemeRecall::by_position);
+}
+
 // ---- JSON
 
 Json optional_json(const std::optional<Estimate>& estimate) {
@@ -186,20 +211,8 @@ std::string to_text(const RecallReport& report) {
   std::string text = paragraph(report.text, "", 2);
   text += fmt::format("{}; trained length {}; * is beyond it; seed {}, {} trials\n", report.model,
                       report.trained_length, report.plan.seed, report.plan.trials);
-  text += paragraph(self_test_text(report.self_test), "self-test: ", 2);
-  text += paragraph(
-      "Cells: share of the trials in which the right answer has the lowest loss, and nats per token "
-      "that it is below the mean of the wrong ones. Own answer: the greedy one begins with it / has "
-      "it in it. Intervals: --json.",
-      "", 2);
-  for (const SchemeRecall& scheme : report.schemes) {
-    text += "\n" + scheme.scheme + "\n";
-    for (const RecallTask task : report.plan.tasks) text += task_table(report, scheme, task);
-  }
-  text += "\nCopy gain, nats per token of a passage that repeats, with 95 % intervals over windows\n";
-  text += copy_table(report, "distance", &SchemeRecall::by_distance);
-  text += fmt::format("\nThe same {} tokens apart, at growing positions\n", report.copy_distance);
-  text += copy_table(report, "position", &SchemeRecall::by_position);
+  if (!report.plan.tasks.empty()) text += question_tables(report);
+  if (report.copies) text += copy_tables(report);
   text += fmt::format("\n{} on {} threads", duration_text(report.run.seconds), report.run.threads);
   if (!report.run.study.empty())
     text += fmt::format("; {}, which knew {} passes", report.run.study, report.run.from_study);

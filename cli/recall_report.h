@@ -34,6 +34,7 @@ struct RecallReport {
   int64_t target_length = 0;
   std::string text;  // one line on documents and tokens
   RecallPlan plan;
+  bool copies = false;  // were asked for
   size_t copy_windows = 0;
   int64_t copy_distance = 0;  // of the positions' curve
   RecallSelfTest self_test;

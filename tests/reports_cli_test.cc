@@ -385,5 +385,44 @@ TEST_F(ReportsCli, Sec12NumbersThatAreNoneAreNamed) {
   }
 }
 
+// ---- EXT, SWA: lengths and windows
+
+// An encoder trained at 2048 tokens that is to read 8192: both lengths and the scheme are told.
+TEST_F(ReportsCli, Ext12BothLengthsOfAnEncoderAreTold) {
+  const Json document = {{"model_type", "nomic_bert"},
+                         {"n_embd", 768},
+                         {"n_head", 12},
+                         {"n_layer", 12},
+                         {"n_inner", 3072},
+                         {"n_positions", 8192},
+                         {"max_trained_positions", 2048},
+                         {"rotary_emb_base", 1000},
+                         {"rotary_emb_fraction", 1.0},
+                         {"rotary_emb_interleaved", false},
+                         {"rotary_scaling_factor", 2}};
+  const std::string model = config("m", document);
+  EXPECT_THAT(text({"show", model}),
+              AllOf(HasSubstr("usable length      8192 tokens"), HasSubstr("2048"),
+                    HasSubstr("dynamic_ntk,factor=2,block=all")));
+}
+
+TEST_F(ReportsCli, Swa01AWindowCountsTheQueryItself) {
+  Json document = small_llama();
+  document["model_type"] = "mistral";
+  document["sliding_window"] = 128;
+  EXPECT_THAT(text({"show", config("m", document)}),
+              HasSubstr("128 keys: itself and those before it"));
+}
+
+TEST_F(ReportsCli, Swa03AWindowSwitchedOffIsNone) {
+  Json document = small_llama();
+  document["model_type"] = "qwen2";
+  document["sliding_window"] = 4096;
+  document["use_sliding_window"] = false;
+  EXPECT_THAT(text({"show", config("m", document)}),
+              AllOf(HasSubstr("use_sliding_window is false"), HasSubstr("sliding_window"),
+                    Not(HasSubstr("itself and those before it"))));
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -143,16 +143,21 @@ Sequence::Sequence(const Model& model, const Positions& positions, int64_t capac
       cache_(model.decoder().make_cache(capacity)),
       logits_(static_cast<size_t>(Dense::kFewRows * model.decoder().vocabulary())) {}
 
-std::span<const float> Sequence::append(std::span<const int32_t> ids) {
+void Sequence::check_next(std::span<const int32_t> ids) const {
   check_ids(ids, model_.decoder().vocabulary());
-  const auto before = static_cast<int64_t>(ids_.size());
-  const int64_t after = before + static_cast<int64_t>(ids.size());
   if (ids.empty()) throw Error("token ids", "must be at least one", "none");
-  if (after > cache_->capacity()) {
+  const size_t after = ids_.size() + ids.size();
+  if (static_cast<int64_t>(after) > cache_->capacity()) {
     throw Error("sequence",
                 "must fit its capacity of " + std::to_string(cache_->capacity()) + " tokens",
                 std::to_string(after));
   }
+}
+
+std::span<const float> Sequence::append(std::span<const int32_t> ids) {
+  check_next(ids);
+  const auto before = static_cast<int64_t>(ids_.size());
+  const int64_t after = before + static_cast<int64_t>(ids.size());
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   const int64_t first = std::min(usable_, first_stale_row(positions_, before, after));
   const Pass pass{.ids = std::span<const int32_t>(ids_).subspan(static_cast<size_t>(first)),
@@ -169,6 +174,28 @@ std::span<const float> Sequence::append(std::span<const int32_t> ids) {
   for (int64_t id = 0; id < head.vocabulary(); ++id)
     require_finite(static_cast<double>(logits_[static_cast<size_t>(id)]), "the logit of id", id);
   return {logits_.data(), static_cast<size_t>(head.vocabulary())};
+}
+
+std::vector<double> Sequence::losses_of_next(std::span<const int32_t> ids) {
+  check_next(ids);
+  const auto before = static_cast<int64_t>(ids_.size());
+  const int64_t after = before + static_cast<int64_t>(ids.size());
+  const int64_t first = std::min({usable_, before - 1, first_stale_row(positions_, before, after)});
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  const std::span<const int32_t> rows = std::span(ids_).subspan(static_cast<size_t>(first));
+  const Pass pass{.ids = rows.first(rows.size() - 1),
+                  .first_row = first,
+                  .length = after,
+                  .positions = &positions_};
+  const AlignedBuffer<float> states = model_.decoder().forward(pass, *cache_);
+  std::vector<double> losses(rows.size() - 1);
+  model_.decoder().head().losses(states.data(), rows.subspan(1), losses);
+  usable_ = after - 1;
+  take_back(before);
+  losses.erase(losses.begin(), losses.end() - std::ssize(ids));
+  for (size_t t = 0; t < losses.size(); ++t)
+    require_finite(losses[t], "the loss of token", before + static_cast<int64_t>(t));
+  return losses;
 }
 
 void Sequence::take_back(int64_t kept) {

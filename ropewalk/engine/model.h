@@ -81,6 +81,10 @@ class Sequence {
   // one by one. Throws Error where the tokens do not fit or are not in the vocabulary.
   std::span<const float> append(std::span<const int32_t> ids);
 
+  // What Model::losses() gives of `ids` behind the tokens so far, of which there must be one: in one
+  // pass, and none of them is added. Throws Error as append() does.
+  std::vector<double> losses_of_next(std::span<const int32_t> ids);
+
   // Forgets all but the first `kept` tokens, so that one reading of them may go on in several ways;
   // `kept` is at most as many as there are.
   void take_back(int64_t kept);
@@ -88,6 +92,8 @@ class Sequence {
   const std::vector<int32_t>& ids() const { return ids_; }
 
  private:
+  void check_next(std::span<const int32_t> ids) const;
+
   const Model& model_;
   const Positions& positions_;
   std::unique_ptr<KvCache> cache_;

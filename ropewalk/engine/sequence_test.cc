@@ -103,6 +103,29 @@ TEST_P(SequenceUnder, WhatIsTakenBackLeavesNoTrace) {
   }
 }
 
+// Each choice as if it alone had followed, and what follows then is as if none had been looked at.
+TEST_P(SequenceUnder, LossesOfWhatMayComeNextLeaveNoTrace) {
+  const Positions positions = under(tiny_model(), GetParam().scheme);
+  const std::vector<int32_t> ids = some_tokens(126);
+  Sequence sequence(tiny_model(), positions, 150);
+  sequence.append(ids);
+  for (const std::vector<int32_t>& choice :
+       {std::vector<int32_t>{5}, {9, 7, 3, 8, 20, 4}, std::vector<int32_t>(20, 6), {4, 4}}) {
+    std::vector<int32_t> all = ids;
+    all.insert(all.end(), choice.begin(), choice.end());
+    const std::vector<double> whole = tiny_model().losses(all, positions);
+    EXPECT_LE(
+        worst_difference(sequence.losses_of_next(choice), std::span(whole).last(choice.size())),
+        2e-5)
+        << choice.size() << " tokens";
+  }
+  EXPECT_EQ(sequence.ids(), ids);
+  std::vector<int32_t> other = ids;
+  other.push_back(11);
+  EXPECT_LE(worst_difference(copy(sequence.append({&other.back(), 1})), at_once(positions, other)),
+            1e-5);
+}
+
 // The loss of a token is that of the logits before it.
 TEST_P(SequenceUnder, LogitsGiveTheLosses) {
   const std::vector<int32_t> ids = some_tokens(kTokens);

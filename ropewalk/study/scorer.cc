@@ -1,25 +1,9 @@
 #include "ropewalk/study/scorer.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ropewalk {
 namespace {
-
-double loss_of(std::span<const float> logits, int32_t id) {
-  const auto largest = static_cast<double>(*std::ranges::max_element(logits));
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return std::log(sum) + largest - static_cast<double>(logits[static_cast<size_t>(id)]);
-}
-
-std::vector<int32_t> joined(std::span<const int32_t> text, const std::vector<int32_t>& question,
-                            const std::vector<int32_t>& answer) {
-  std::vector<int32_t> ids(text.begin(), text.end());
-  ids.insert(ids.end(), question.begin(), question.end());
-  ids.insert(ids.end(), answer.begin(), answer.end());
-  return ids;
-}
 
 // Reads the text in passes of Model::kPartRows, or in one where each of them would have to be
 // computed anew for the next.
@@ -34,18 +18,6 @@ void read_text(Sequence& sequence, std::span<const int32_t> text, const Position
     sequence.append(text.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
     if (progress) progress(static_cast<double>(first + count) / static_cast<double>(n));
   }
-}
-
-std::vector<double> choice_losses(Sequence& sequence, std::vector<float> logits,
-                                  const std::vector<int32_t>& choice) {
-  std::vector<double> losses;
-  for (size_t t = 0; t < choice.size(); ++t) {
-    losses.push_back(loss_of(logits, choice[t]));
-    if (t + 1 == choice.size()) break;
-    const std::span<const float> next = sequence.append({&choice[t], 1});
-    logits.assign(next.begin(), next.end());
-  }
-  return losses;
 }
 
 std::vector<int32_t> free_answer(Sequence& sequence, std::span<const float> logits, int64_t count) {
@@ -78,28 +50,16 @@ std::vector<Answer> ModelScorer::ask(std::span<const int32_t> text,
                                      std::span<const Question> questions,
                                      const Progress& progress) const {
   const auto n = static_cast<int64_t>(text.size());
-  const int64_t most = tokens_of(text, questions);
-  const bool whole_passes = first_stale_row(positions_, n, most) == 0;
-  Sequence sequence(model_, positions_, most);
+  Sequence sequence(model_, positions_, tokens_of(text, questions));
   read_text(sequence, text, positions_, progress);
   std::vector<Answer> answers;
   for (const Question& question : questions) {
     sequence.take_back(n);
-    const std::span<const float> behind = sequence.append(question.ids);
-    const std::vector<float> logits(behind.begin(), behind.end());
-    const auto asked = static_cast<int64_t>(sequence.ids().size());
-    Answer answer;
-    for (const std::vector<int32_t>& choice : question.choices) {
-      if (whole_passes) {
-        const std::vector<double> all = losses(joined(text, question.ids, choice), {});
-        answer.losses.emplace_back(all.end() - std::ssize(choice), all.end());
-        continue;
-      }
-      answer.losses.push_back(choice_losses(sequence, logits, choice));
-      sequence.take_back(asked);
-    }
+    const std::span<const float> logits = sequence.append(question.ids);
+    Answer& answer = answers.emplace_back();
+    for (const std::vector<int32_t>& choice : question.choices)
+      answer.losses.push_back(sequence.losses_of_next(choice));
     answer.free = free_answer(sequence, logits, question.free_tokens);
-    answers.push_back(std::move(answer));
   }
   return answers;
 }

@@ -35,11 +35,10 @@ TEST(ModelScorer, AnswersAreThoseOfWholePasses) {
     for (size_t q = 0; q < answers.size(); ++q) {
       for (size_t c = 0; c < kQuestions[q].choices.size(); ++c) {
         const std::vector<int32_t>& choice = kQuestions[q].choices[c];
-        const std::vector<double> whole =
-            model.losses(text_with(kQuestions[q], choice), positions);
+        const std::vector<double> whole = model.losses(text_with(kQuestions[q], choice), positions);
         ASSERT_EQ(answers[q].losses[c].size(), choice.size());
-        EXPECT_LE(worst_difference(answers[q].losses[c],
-                                   std::span(whole).last(choice.size())), 2e-5)
+        EXPECT_LE(worst_difference(answers[q].losses[c], std::span(whole).last(choice.size())),
+                  2e-5)
             << scheme << ", question " << q << ", choice " << c;
       }
       std::vector<int32_t> said;
@@ -75,10 +74,10 @@ TEST(KnownScorers, TheCopierExpectsWhatFollowedTheLongestRun) {
   // Behind 1 2 stood 3 first and 5 later; behind 9 1 2 stood 3.
   const std::vector<int32_t> ids = {9, 1, 2, 3, 8, 1, 2, 5, 9, 1, 2, 3};
   const std::vector<double> losses = CopyingScorer(10, kCertainty).losses(ids, {});
-  EXPECT_NEAR(losses[0], std::log(10.0), 1e-12);             // nothing to copy
-  EXPECT_NEAR(losses[5], -std::log(kCertainty), 1e-12);      // 2 behind 1
-  EXPECT_NEAR(losses[6], std::log(9 / 0.25), 1e-12);         // 3 was expected
-  EXPECT_NEAR(losses[10], -std::log(kCertainty), 1e-12);     // the longer run wins
+  EXPECT_NEAR(losses[0], std::log(10.0), 1e-12);          // nothing to copy
+  EXPECT_NEAR(losses[5], -std::log(kCertainty), 1e-12);   // 2 behind 1
+  EXPECT_NEAR(losses[6], std::log(9 / 0.25), 1e-12);      // 3 was expected
+  EXPECT_NEAR(losses[10], -std::log(kCertainty), 1e-12);  // the longer run wins
   const std::vector<double> near = CopyingScorer(10, kCertainty, 7).losses(ids, {});
   EXPECT_NEAR(near[10], std::log(9 / 0.25), 1e-12) << "sees 5 behind 1 2 alone";
 }

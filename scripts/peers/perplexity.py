@@ -19,6 +19,20 @@ WIDENED_BOUND = 1e-5
 TEXT = SHARED / "text/war_and_peace_plain.txt"
 
 
+def add_definition(table, threads):
+    """What `perplexity` says of second halves, against the losses of the very windows that llama.cpp's tool reads."""
+    model, text, window = SHARED / "models/stories260K.gguf", SHARED / "text/alice29.txt", 256
+    mine = ours("perplexity", model, "--text", text, "--tokens", 32 * window, "--window", window)
+    ids = ours("tokens", model, "--text", text)["ids"][0][: 32 * window]
+    windows = [[mine["bos"], *ids[k + 1 : k + window]] for k in range(0, len(ids), window)]
+    half = next(one for one in mine["results"] if one["rule"] == "second_half")
+    scored = [losses[window // 2 :] for losses in llama_losses(model, windows, "f32", threads)]
+    count = sum(map(len, scored))
+    assert half["scored"] == count, (half["scored"], count)
+    a, b = half["perplexity"], perplexity(scored)
+    table.add(f"second halves of {len(windows)} windows of {window}, {model.stem}", a, b, abs(a / b - 1), WIDENED_BOUND)
+
+
 def main() -> int:
     options = arguments(
         __doc__,
@@ -47,6 +61,7 @@ def main() -> int:
     add("our f32 path and llama.cpp, widened", paths["f32"][: len(few)], exact, WIDENED_BOUND)
     add("our bf16 path and llama.cpp, widened", paths["bf16"][: len(few)], exact, OWN_BOUND)
     add("llama.cpp, as it is and widened", scored[: len(few)], exact, None)
+    add_definition(table, options.threads)
     return table.finish(options.json)
 
 
