@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "ropewalk/study/pick.h"
@@ -14,6 +17,7 @@ namespace {
 
 // ---- making: sentences, then tokens
 
+constexpr size_t kDigits = 5;
 constexpr size_t kChoices = 8;      // of numbers: the right one and seven others
 constexpr int64_t kFreeTokens = 8;  // beyond the right answer's, of the model's own
 constexpr int64_t kSaidOver = 48;   // tokens of the passage that passkeys lie in
@@ -38,16 +42,27 @@ struct Draft {
   std::string not_run;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::string percent(double depth) { return fmt::format("{:.4g} %", 100 * depth); }
 
 class Maker {
  public:
   Maker(const Tokenizer& tokenizer, const std::vector<Document>& documents, const RecallPlan& plan)
       : tokenizer_(tokenizer), documents_(documents), plan_(plan) {
-    for (const Document& document : documents) text_ += tokenizer.decode(document.ids) + "\n";
-    for (const char* const name : kNames) {
-      if (text_.find(name) == std::string::npos) names_.emplace_back(name);
+    std::vector<std::string> names(kNames.begin(), kNames.end());
+    for (const Document& document : documents) {
+      const std::string text = tokenizer.decode(document.ids);
+      for (size_t first = 0; first + kDigits <= text.size(); ++first) {
+        const std::string part = text.substr(first, kDigits);
+        if (std::ranges::all_of(part, is_digit)) numbers_.insert(part);
+      }
+      for (std::string& name : names) {
+        if (text.find(name) != std::string::npos) name.clear();
+      }
     }
+    std::ranges::copy_if(names, std::back_inserter(names_),
+                         [](const std::string& name) { return !name.empty(); });
   }
 
   std::vector<Haystack> make() {
@@ -84,40 +99,41 @@ class Maker {
     return encode(" " + answer);
   }
 
-  // Numbers of five digits that the text has not, all of as many tokens.
-  std::vector<std::string> draw_codes(size_t count, const std::string& question) {
-    std::vector<std::string> codes;
-    size_t tokens = 0;
-    while (codes.size() < count) {
-      const std::string code = std::to_string(10000 + pick(generator_, 90000));
-      const size_t own = encode_answer(question, code).size();
-      if (codes.empty()) tokens = own;
-      if (own == tokens && text_.find(code) == std::string::npos &&
-          std::ranges::find(codes, code) == codes.end())
-        codes.push_back(code);
+  // Those that are of as many tokens behind the question as most of them, in their order.
+  std::vector<std::string> alike(const std::vector<std::string>& answers,
+                                 const std::string& question) const {
+    std::map<size_t, std::vector<std::string>> by_tokens;
+    for (const std::string& answer : answers)
+      by_tokens[encode_answer(question, answer).size()].push_back(answer);
+    std::vector<std::string> most;
+    for (auto& [tokens, own] : by_tokens) {
+      if (own.size() > most.size()) most = std::move(own);
     }
+    return most;
+  }
+
+  // Numbers of five digits that the text has not, all of as many tokens; nothing where there are not
+  // as many.
+  std::vector<std::string> draw_codes(size_t count, const std::string& question) {
+    constexpr size_t kDrawn = 16;  // for each, so that enough are alike
+    std::set<std::string> drawn;
+    std::vector<std::string> codes;
+    for (size_t tries = 0; tries < 4 * kDrawn * count && codes.size() < kDrawn * count; ++tries) {
+      std::string code = std::to_string(10000 + pick(generator_, 90000));
+      if (!numbers_.contains(code) && drawn.insert(code).second) codes.push_back(std::move(code));
+    }
+    codes = alike(codes, question);
+    codes.resize(codes.size() < count ? 0 : count);
     return codes;
   }
 
-  // Names in any order; of as many tokens as each other, where they are answers.
+  // Names in any order; of as many tokens as each other, where they are answers. Nothing where there
+  // are not as many.
   std::vector<std::string> draw_names(size_t count, bool equal_tokens) {
     std::vector<std::string> names = names_;
     for (size_t k = names.size(); k > 1; --k) std::swap(names[k - 1], names[pick(generator_, k)]);
-    if (equal_tokens) {
-      const auto tokens = [&](const std::string& name) {
-        return encode_answer("was", name).size();
-      };
-      std::vector<std::string> most;
-      for (const std::string& first : names) {
-        std::vector<std::string> same;
-        std::ranges::copy_if(names, std::back_inserter(same), [&](const std::string& name) {
-          return tokens(name) == tokens(first);
-        });
-        if (same.size() > most.size()) most = std::move(same);
-      }
-      names = std::move(most);
-    }
-    if (names.size() > count) names.resize(count);
+    if (equal_tokens) names = alike(names, "was");
+    names.resize(names.size() < count ? 0 : count);
     return names;
   }
 
@@ -145,6 +161,7 @@ class Maker {
   Draft passkey(double depth) {
     const std::string question = "\nWhat is the pass key? The pass key is";
     const std::vector<std::string> codes = draw_codes(kChoices, question);
+    if (codes.empty()) return without_words();
     return {.depths = {depth},
             .needles = {"\nThe pass key is " + codes[0] + ". Remember it.\n"},
             .questions = {{.text = question, .choices = codes, .place = percent(depth)}},
@@ -156,19 +173,20 @@ class Maker {
     return "\nThe code of " + name + " is " + code + ".\n";
   }
 
-  static Draft without_names() {
-    return {.not_run = "the text has too many of the names that needles would have"};
+  static Draft without_words() {
+    return {.not_run = "the text has too many of the names or numbers that needles would have"};
   }
 
   Draft needles() {
     const size_t count = plan_.depths.size();
     const std::vector<std::string> names = draw_names(count, false);
-    if (names.size() < count) return without_names();
+    if (names.empty()) return without_words();
     const auto question = [](const std::string& name) {
       return "\nWhat is the code of " + name + "? The code of " + name + " is";
     };
     const std::vector<std::string> codes =
         draw_codes(std::max(count, kChoices), question(names[0]));
+    if (codes.empty()) return without_words();
     Draft draft{.depths = plan_.depths, .free = true};
     for (size_t k = 0; k < count; ++k) {
       draft.needles.push_back(code_sentence(names[k], codes[k]));
@@ -186,11 +204,12 @@ class Maker {
   Draft latest() {
     const size_t count = plan_.depths.size();
     const std::vector<std::string> names = draw_names(1, false);
-    if (names.empty()) return without_names();
+    if (names.empty()) return without_words();
     if (count < 2) return {.not_run = "needs two depths"};
     const std::string question =
         "\nWhat is the code of " + names[0] + " now? The code of " + names[0] + " is";
     std::vector<std::string> codes = draw_codes(count, question);
+    if (codes.empty()) return without_words();
     Draft draft{.depths = plan_.depths, .free = true};
     for (const std::string& code : codes) draft.needles.push_back(code_sentence(names[0], code));
     std::swap(codes.front(), codes.back());
@@ -205,7 +224,7 @@ class Maker {
     const size_t count = plan_.depths.size();
     if (count < 2) return {.not_run = "needs two depths"};
     std::vector<std::string> names = draw_names(count, true);
-    if (names.size() < count) return without_names();
+    if (names.empty()) return without_words();
     if (reversed) std::ranges::reverse(names);
     Draft draft{.depths = plan_.depths};
     for (const std::string& name : names)
@@ -302,8 +321,8 @@ class Maker {
   const Tokenizer& tokenizer_;
   const std::vector<Document>& documents_;
   const RecallPlan& plan_;
-  std::string text_;                // of all documents
-  std::vector<std::string> names_;  // that it has not
+  std::set<std::string> numbers_;   // of five digits that the documents have
+  std::vector<std::string> names_;  // that they have not
   std::mt19937_64 generator_;
 };
 
