@@ -83,7 +83,7 @@ TEST_F(Recall, IsOnePage) {
   const RunResult result = run(words());
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("passkey"), HasSubstr("needles"), HasSubstr("order"),
-                                HasSubstr("1024 *"), HasSubstr("seed 1"),
+                                HasSubstr("1024 (1024) *"), HasSubstr("seed 1"),
                                 HasSubstr("self-test: a perfect copier finds all")));
   EXPECT_LE(longest_line(result.out), 110u);
   EXPECT_LE(std::ranges::count(result.out, '\n'), 100);
@@ -190,7 +190,7 @@ TEST_F(Perplexities, PPL_01_WithAndWithoutBosTheTokensAreTold) {
   EXPECT_THAT(once, HasSubstr("BOS at the text's start alone; the text starts with id 1"));
 }
 
-TEST_F(Perplexities, PPL_02_ABosInTheTextIsFoundInside) {
+TEST_F(Perplexities, PPL_02_TextIsNoControlToken) {
   const Json json = run_json({"perplexity", model(), "--text",
                               file("s.txt", "<s><s>" + std::string(500, 'a')), "--window", "64"});
   EXPECT_EQ(json["results"][0]["bos_inside_windows"], 0) << "text became a control token";
