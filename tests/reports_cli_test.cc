@@ -406,14 +406,6 @@ TEST_F(ReportsCli, Ext12BothLengthsOfAnEncoderAreTold) {
                     HasSubstr("dynamic_ntk,factor=2,block=all")));
 }
 
-TEST_F(ReportsCli, Swa01AWindowCountsTheQueryItself) {
-  Json document = small_llama();
-  document["model_type"] = "mistral";
-  document["sliding_window"] = 128;
-  EXPECT_THAT(text({"show", config("m", document)}),
-              HasSubstr("128 keys: itself and those before it"));
-}
-
 TEST_F(ReportsCli, Swa03AWindowSwitchedOffIsNone) {
   Json document = small_llama();
   document["model_type"] = "qwen2";
