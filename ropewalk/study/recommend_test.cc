@@ -165,5 +165,42 @@ TEST(Recommend, OneWindowGivesNoIntervalAndSaysSo) {
   EXPECT_TRUE(says(told.find(Role::kBestOverall)->doubts, "on one window"));
 }
 
+// ---- public reports, by the codes of the collection that this project was given
+
+TEST(Reports, EXT_01_CandidatesAreToldWithTheirMeasures) {
+  const Recommendation advice = recommend(
+      {candidate({.scheme = "yarn,factor=4", .beyond = {3, 3.1, 3, 3.1}}), declared({8, 8, 8, 8})},
+      kScope);
+  EXPECT_TRUE(says(advice.why, "yarn,factor=4, 3.050 ("));
+  EXPECT_TRUE(says(advice.why, "0.500 ("));
+}
+
+TEST(Reports, EXT_02_WithinTheTrainedLengthNothingIsChanged) {
+  const StudyScope within = {.trained_length = 131072, .target_length = 120000};
+  EXPECT_TRUE(says(recommend({declared({3, 3, 3, 3})}, within).why,
+                   "120000 tokens lie within the trained length of 131072: nothing needs"));
+}
+
+TEST(Reports, EXT_06_WhatShortTextPaysIsSaid) {
+  const Recommendation advice = recommend({candidate({.scheme = "yarn,factor=4",
+                                                      .beyond = {3, 3.1, 3, 3.1},
+                                                      .inside = {3.15, 3.15, 3.15, 3.15}}),
+                                           declared({8, 8, 8, 8})},
+                                          kScope);
+  EXPECT_TRUE(says(advice.why, "at +0.150 nats per token on the first"));
+}
+
+// A window reads well and finds nothing.
+TEST(Reports, PPL_10_ALowLossAloneIsNotRecommended) {
+  Candidate window = candidate(
+      {.scheme = "window,size=128", .beyond = {2.9, 2.9, 2.9, 2.9}, .copy = {0, 0, 0, 0}});
+  window.truncates = true;
+  const std::vector<Candidate> candidates = {
+      window, candidate({.scheme = "cap,window=128", .beyond = {3, 3, 3, 3}}),
+      declared({8, 8, 8, 8})};
+  EXPECT_EQ(chosen(candidates, Role::kBestOverall), "cap,window=128");
+  EXPECT_TRUE(says(recommend(candidates, kScope).why, "but it forgets"));
+}
+
 }  // namespace
 }  // namespace ropewalk
