@@ -42,7 +42,8 @@ class Dense {
   int64_t outputs() const;
 
   // Foretold of a matrix of this shape, in bytes: what it holds once it is packed, what it needs more
-  // while it is, and what apply() grows a DenseScratch to. Throws as the constructor does.
+  // while it is, and what apply() and apply_by_columns() grow a DenseScratch to. Throws as the
+  // constructor does.
   struct Bytes {
     int64_t packed = 0;
     int64_t reading = 0;

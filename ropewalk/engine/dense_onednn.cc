@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "ropewalk/base/aligned_size.h"
@@ -33,8 +32,8 @@ using dnnl::memory;
 // Columns of one packed block. A product's result must be dense for the library's fast kernels, so
 // outputs of more than one block are put together by copying.
 constexpr int64_t kBlockOutputs = 1536;
-constexpr int64_t kStoredGroups =
-    6;  // of 16 rows of stored weights that one thread takes at a time
+// Groups of 16 rows of stored weights that one thread takes at a time.
+constexpr int64_t kStoredGroups = 6;
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);

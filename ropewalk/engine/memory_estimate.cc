@@ -33,6 +33,19 @@ int64_t tile_bytes(const ModelShape& shape, int64_t tokens) {
   return bytes(shape.head_dim) + bytes(one.value_stride());
 }
 
+// Products of a hostile file's sizes would overflow: 2^53 floats fit no machine.
+void refuse_absurd(const ModelShape& shape, int64_t tokens, const std::string& place) {
+  const auto of = [](int64_t size) { return static_cast<double>(std::max<int64_t>(size, 1)); };
+  const double heads = of(std::max(shape.n_heads, shape.n_kv_heads)) * of(shape.head_dim);
+  const double widest = std::max({heads, of(shape.hidden), of(shape.ffn), of(shape.vocabulary)});
+  if (widest * of(shape.n_layers) * (of(tokens) + 4096) < 0x1p53) return;
+  throw Error(place, "must be of a size that a machine can hold",
+              std::to_string(shape.n_layers) + " layers, " + std::to_string(shape.n_heads) +
+                  " heads of " + std::to_string(shape.head_dim) + ", width " +
+                  std::to_string(shape.hidden) + ", " + std::to_string(tokens) + " tokens")
+      .of(FaultKind::kOutOfRange);
+}
+
 // What a pass holds, and what is still held when it has ended.
 struct PassBytes {
   int64_t live = 0;
@@ -56,11 +69,13 @@ class Estimator {
   Estimator(const ModelFile& file, const MemoryRun& run) : file_(file), run_(run) {
     if (EncoderModel::takes(file)) {
       const EncoderBlueprints both = describe_encoder(file.config, file.keys, place());
+      refuse_absurd(both.encoder.shape, run.tokens, place());
       count_tensors(both.encoder, both.decoder.has_value());
       count_pass(both.encoder, run_.tokens);
       if (both.decoder) count_logits(*both.decoder);
     } else {
       const Blueprint blueprint = describe_model(file.config, file.keys, place());
+      refuse_absurd(blueprint.shape, run.tokens, place());
       count_tensors(blueprint, true);
       count_cache(blueprint);
       count_pass(blueprint, run_.rows);

@@ -64,6 +64,13 @@ TEST(MemoryEstimate, LogitsAreOfABlockForEachThread) {
   EXPECT_LE(scored.logits, 2 * block + static_cast<int64_t>(aligned_bytes(size_t{2048} * 32 * 4)));
 }
 
+TEST(MemoryEstimate, SizesThatFitNoMachineAreRefused) {
+  ModelFile file = tiny_file();
+  file.config.shape.n_layers = 1 << 20;
+  file.config.shape.hidden = 1 << 30;
+  EXPECT_THROW(losses_of(file, Precision::kF32, 1 << 20), Error);
+}
+
 // A whole prompt is one pass, and a length-dependent scheme's last token computes all rows anew.
 TEST(MemoryEstimate, GenerationReadsItsPromptAtOnce) {
   const ModelFile file = tiny_file();

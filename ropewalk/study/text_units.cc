@@ -84,17 +84,32 @@ bool shortens(std::string_view text, size_t at) {
          (word.size() == 1 && std::isupper(static_cast<unsigned char>(word[0])) != 0);
 }
 
+constexpr size_t kLongestRun = 64;  // bytes of stops, or of what closes behind them
+
 // The end of the sentence that a sign at `at` closes; `at` itself where none does.
 size_t sentence_end(std::string_view text, size_t at) {
   if (const size_t wide = length_of_any(kWideStops, text, at); wide > 0) {
     size_t end = at + wide;
-    while (const size_t more = length_of_any(kClosers, text, end)) end += more;
+    while (end < at + kLongestRun) {
+      const size_t more = length_of_any(kClosers, text, end);
+      if (more == 0) break;
+      end += more;
+    }
     return end;
   }
   size_t end = at;
-  while (const size_t more = length_of_any(kStops, text, end)) end += more;
+  // Bounded, so that a long row of signs is not walked anew from each of them.
+  const auto pass_over = [&](const auto& signs) {
+    const size_t most = end + kLongestRun;
+    while (end < most) {
+      const size_t more = length_of_any(signs, text, end);
+      if (more == 0) return;
+      end += more;
+    }
+  };
+  pass_over(kStops);
   if (end == at || shortens(text, at)) return at;
-  while (const size_t more = length_of_any(kClosers, text, end)) end += more;
+  pass_over(kClosers);
   return end == text.size() || is_space(text[end]) ? end : at;
 }
 
