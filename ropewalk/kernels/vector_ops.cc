@@ -32,9 +32,14 @@ HWY_INLINE void for_vectors(size_t size, const Body& body) {
   if (x < size) body(x, size - x);
 }
 
+// One lane is always whole, which the compiler does not see.
+HWY_INLINE bool is_whole(size_t count) {
+  return hn::MaxLanes(FloatTag()) == 1 || count == hn::Lanes(FloatTag());
+}
+
 HWY_INLINE hn::Vec<FloatTag> load_part(const float* from, size_t count) {
   const FloatTag tag;
-  if (count == hn::Lanes(tag)) return hn::LoadU(tag, from);
+  if (is_whole(count)) return hn::LoadU(tag, from);
   HWY_ALIGN float lanes[hn::MaxLanes(FloatTag())] = {};
   std::copy(from, from + count, lanes);
   return hn::Load(tag, lanes);
@@ -42,7 +47,7 @@ HWY_INLINE hn::Vec<FloatTag> load_part(const float* from, size_t count) {
 
 HWY_INLINE void store_part(hn::Vec<FloatTag> value, float* to, size_t count) {
   const FloatTag tag;
-  if (count == hn::Lanes(tag)) return hn::StoreU(value, tag, to);
+  if (is_whole(count)) return hn::StoreU(value, tag, to);
   HWY_ALIGN float lanes[hn::MaxLanes(FloatTag())];
   hn::Store(value, tag, lanes);
   std::copy(lanes, lanes + count, to);
