@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct Options {
   size_t copy_windows = 4;
   std::string study;
   std::string output;
-  std::string engine;  // empty: the one that reads the model's format
+  std::string engine;            // empty: the one that reads the model's format
+  std::optional<double> budget;  // seconds
   bool force = false;
   bool json = false;
 };
@@ -239,6 +241,23 @@ void write_winner(const Options& options, const ExtendReport& report,
                          .force = options.force});
 }
 
+// What the race leaves out counts as if it had never been there.
+void apply_plan(const Options& options, const RacePlan& plan, const StudyText& text,
+                StudyFacts& facts) {
+  for (WindowFacts& window : facts.windows) {
+    window.left_out = true;
+    window.repeats.clear();
+  }
+  for (size_t k = 0; k < plan.windows.size(); ++k) {
+    WindowFacts& window = facts.windows[plan.windows[k]];
+    window.left_out = false;
+    if (k < plan.copy_windows)
+      window.repeats = make_copy_test(text.windows[plan.windows[k]], facts.trained_length).repeats;
+  }
+  facts.left_out = left_out(
+      plan, whole_plan(text.windows.size(), options.copy_windows, options.schemes.empty()));
+}
+
 StudyFacts describe_study(const Options& options, const Model& model, const StudyText& text,
                           TargetEngine engine) {
   StudyFacts facts{.model = file_name(options.model.path),
@@ -251,14 +270,14 @@ StudyFacts describe_study(const Options& options, const Model& model, const Stud
                    .threads = omp_get_max_threads(),
                    .started = utc_now()};
   for (const Window& window : text.windows) {
-    const bool copies = facts.windows.size() < options.copy_windows;
     facts.windows.push_back({.document = file_name(text.documents[window.document].name),
                              .first = window.first,
                              .tokens = static_cast<int64_t>(window.ids.size()),
-                             .repeats = copies
-                                            ? make_copy_test(window, facts.trained_length).repeats
-                                            : std::vector<Repeat>()});
+                             .repeats = {}});
   }
+  apply_plan(options,
+             whole_plan(text.windows.size(), options.copy_windows, options.schemes.empty()), text,
+             facts);
   return facts;
 }
 
@@ -314,19 +333,26 @@ void run(const Options& options) {
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
   StudyFacts facts = describe_study(options, model, text, engine);
+  std::map<std::string, SchemeFacts> schemes;
   const RaceOptions race{.target_length = options.target,
                          .engine = engine,
                          .format = model_format(options.model.path),
                          .candidates = candidates(options, trained, report.proposed()),
                          .copy_windows = options.copy_windows,
-                         .halve = options.schemes.empty()};
-  std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
+                         .halve = options.schemes.empty(),
+                         .budget = options.budget,
+                         .on_plan = [&](const RacePlan& plan) {
+                           apply_plan(options, plan, text, facts);
+                           put_facts(store, facts, schemes);
+                         }};
+  schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);
   {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));
   }
+  report.left_out = facts.left_out;
   report.recommendation = recommend(report.candidates, scope_of(facts));
   add_passages(model, text, report);
   std::exception_ptr not_written;
@@ -375,6 +401,14 @@ void add_extend_command(CLI::App& app) {
   command->add_option("--copy-windows", options->copy_windows, "Most windows of the copy test")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
+  command
+      ->add_option("--budget", options->budget,
+                   "Time for all passes together, as 90s, 20m or 2h: fewer windows, then fewer "
+                   "candidates")
+      ->transform(
+          CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                CLI::AsNumberWithUnit::UNIT_REQUIRED))
+      ->check(CLI::PositiveNumber);
   command
       ->add_option(
           "--study", options->study,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/progress.h"
+#include "cli/report_text.h"
 
 namespace ropewalk {
 namespace {
@@ -108,13 +109,17 @@ Json scheme_of(const ExtendReport& report, const std::optional<size_t>& index) {
 }
 
 Json winner_json(const ExtendReport& report, const Winner& winner) {
+  Json lines = Json::array();
+  for (const auto& [engine, line] : running_lines(report.candidates[winner.index]))
+    lines.push_back({{"engine", engine}, {"line", line}});
   return {{"as", to_string(winner.role)},
           {"scheme", report.candidates[winner.index].scheme},
           {"smaller_change_than", scheme_of(report, winner.lowest)},
           {"next_best", scheme_of(report, winner.next)},
           {"lead", mean_of(winner.lead)},
           {"lead_interval", interval_of(winner.lead)},
-          {"doubts", winner.doubts}};
+          {"doubts", winner.doubts},
+          {"run_with", lines}};
 }
 
 const Candidate* find_candidate(const ExtendReport& report, const std::string& scheme) {
@@ -189,6 +194,7 @@ Json whole_json(const ExtendReport& report) {
   out["target_length"] = report.target_length;
   out["engine"] = to_string(report.engine);
   out["text"] = report.text;
+  out["left_out"] = report.left_out.empty() ? Json(nullptr) : Json(report.left_out);
   out["candidates"] = Json::array();
   for (const Candidate& candidate : report.candidates)
     out["candidates"].push_back(candidate_json(candidate));
@@ -221,6 +227,7 @@ std::string to_text(const ExtendReport& report) {
   text += table(report) + "\n";
   for (const std::string& sentence : report.recommendation.why) text += sentence + "\n";
   text += bias_text(report);
+  text += "\n" + running_text(report.candidates, report.recommendation);
   if (!report.passages.empty())
     text +=
         fmt::format("\nWhat it goes on with after {} tokens of the text:\n", report.prompt_tokens);

@@ -29,6 +29,7 @@ struct ExtendReport {
   int64_t trained_length = 0;
   int64_t target_length = 0;
   std::string text;
+  std::string left_out = {};            // of the race, for want of time
   std::optional<BiasReport> bias = {};  // of the model as declared; none where no layer rotates
   std::vector<Candidate> candidates = {};
   Recommendation recommendation = {};

@@ -132,6 +132,20 @@ std::string bands(const StudySummary& study) {
 
 }  // namespace
 
+std::string running_text(const std::vector<Candidate>& candidates,
+                         const Recommendation& recommendation) {
+  std::string text;
+  std::vector<size_t> told;
+  for (const Winner& winner : recommendation.winners) {
+    if (std::ranges::find(told, winner.index) != told.end()) continue;
+    told.push_back(winner.index);
+    text += fmt::format("To run {}:\n", candidates[winner.index].scheme);
+    for (const auto& [engine, line] : running_lines(candidates[winner.index]))
+      text += fmt::format("  {:<13} {}\n", engine, line);
+  }
+  return text;
+}
+
 std::string spark_line(const std::vector<double>& values, double low, double high) {
   constexpr std::array<const char*, 8> kBlocks = {"\u2581", "\u2582", "\u2583", "\u2584",
                                                   "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -153,6 +167,7 @@ std::string report_text(const StudySummary& study) {
   if (!study.is_finished()) text += "Not finished: this is what its passes say so far.\n\n";
   for (const std::string& sentence : study.recommendation.why) text += paragraph(sentence, "", 2);
   if (study.recommendation.winners.empty()) text += "No setting has run every window yet.\n";
+  text += "\n" + running_text(study.candidates, study.recommendation);
   text += "\n" + curves(study) + "\n" + recall(study);
   text +=
       "\nLoss beyond and inside the trained length, its cost against declared, copy gain beyond, "

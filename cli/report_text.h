@@ -11,6 +11,10 @@ namespace ropewalk {
 // The report for a terminal: curves in block characters, tables, words; lines of kLineWidth.
 std::string report_text(const StudySummary& study);
 
+// The commands that run each winner, by engine.
+std::string running_text(const std::vector<Candidate>& candidates,
+                         const Recommendation& recommendation);
+
 // One block character for each value, the lowest and highest of `low` to `high`; a space for what
 // is no number.
 std::string spark_line(const std::vector<double>& values, double low, double high);

@@ -53,17 +53,20 @@ void add_commands(const StudySummary& study, Section& section) {
     return index ? study.candidates[*index].scheme : std::string();
   };
   const std::string portable = scheme_of(Role::kBestPortable);
-  const std::string overall = scheme_of(Role::kBestOverall);
   if (!portable.empty() && portable != "declared") {
     section.commands.emplace_back(
         "A file that " + study.facts.engine + " runs with the best portable setting",
         fmt::format("ropewalk write {} --scheme '{}' --to {} --for {} -o LONGER", study.facts.model,
                     portable, study.facts.target_length, study.facts.engine));
   }
-  if (!overall.empty() && overall != portable) {
-    section.commands.emplace_back("To go on writing under the best setting, in Ropewalk",
-                                  fmt::format("ropewalk generate {} --scheme '{}' -p TEXT -n 200",
-                                              study.facts.model, overall));
+  std::vector<size_t> told;
+  for (const Winner& winner : study.recommendation.winners) {
+    if (std::ranges::find(told, winner.index) != told.end()) continue;
+    told.push_back(winner.index);
+    const std::string& scheme = study.candidates[winner.index].scheme;
+    for (const auto& [engine, line] : running_lines(study.candidates[winner.index]))
+      section.commands.emplace_back(
+          fmt::format("{} ({}): {}", scheme, to_string(winner.role), engine), line);
   }
 }
 

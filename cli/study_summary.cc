@@ -69,6 +69,19 @@ std::string StudySummary::title() const {
   return fmt::format("{}: {} to {} tokens", facts.model, facts.trained_length, facts.target_length);
 }
 
+std::vector<std::pair<std::string, std::string>> running_lines(const Candidate& candidate) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const EngineVerdict& verdict : candidate.engines) {
+    for (const std::string& line : verdict.lines) lines.emplace_back(verdict.engine, line);
+  }
+  if (lines.empty()) {
+    lines.emplace_back(
+        "Ropewalk only",
+        fmt::format("ropewalk generate MODEL --scheme '{}' -p TEXT -n 200", candidate.scheme));
+  }
+  return lines;
+}
+
 StudySummary summarize_study(const std::string& path) {
   StudySummary study{.contents = read_study(path)};
   study.facts = study_facts(study.contents);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ropewalk/study/curve.h"
@@ -41,6 +42,9 @@ struct StudySummary {
   // "smollm2.gguf: 2048 to 8192 tokens"
   std::string title() const;
 };
+
+// Engines and what they are given to run it, in order; what no engine runs, Ropewalk does.
+std::vector<std::pair<std::string, std::string>> running_lines(const Candidate& candidate);
 
 // Throws Error where it is no study, or has no finished pass.
 StudySummary summarize_study(const std::string& path);

@@ -180,8 +180,10 @@ TEST_F(ExtendTest, PrintsWhatIsPromised) {
   }
   EXPECT_EQ(json["winners"].size(), 3u);
   for (const auto& winner : json["winners"]) {
-    for (const char* key : {"as", "scheme", "next_best", "lead", "lead_interval", "doubts"})
+    for (const char* key :
+         {"as", "scheme", "next_best", "lead", "lead_interval", "doubts", "run_with"})
       EXPECT_TRUE(winner.contains(key)) << key;
+    EXPECT_FALSE(winner["run_with"].empty());
   }
   const auto& bias = json["bias_curve"];
   EXPECT_EQ(bias["heads"], 8);
@@ -203,6 +205,48 @@ TEST_F(ExtendTest, PrintsWhatIsPromised) {
     declared = declared || (scheme == "declared" && candidate["finalist"]);
   }
   EXPECT_TRUE(window && sinks && declared);
+}
+
+// Few enough to know that the least of them takes a while.
+const std::vector<std::string> kThree = {"--scheme", "cap,window=16", "--scheme", "yarn,factor=4"};
+
+std::vector<std::string> with_budget(const std::string& budget) {
+  std::vector<std::string> words = kThree;
+  words.insert(words.end(), {"--budget", budget});
+  return words;
+}
+
+TEST_F(ExtendTest, ABudgetThatIsTooSmallIsRefusedWithWhatIsNeeded) {
+  EXPECT_EQ(run("study.db", "out.json", with_budget("0.00001s")), 1);
+  const std::string said = contents(folder_ / "error");
+  EXPECT_NE(said.find("budget: must be at least "), std::string::npos) << said;
+  EXPECT_NE(said.find("one window under each of 5 candidates"), std::string::npos) << said;
+  EXPECT_NE(run("study.db", "out.json", with_budget("20")), 0) << "without a unit";
+}
+
+TEST_F(ExtendTest, ALargeBudgetLeavesNothingOut) {
+  ASSERT_EQ(run("whole.db", "whole.json", kThree), 0);
+  ASSERT_EQ(run("budget.db", "budget.json", with_budget("2h")), 0);
+  EXPECT_EQ(lasting(folder_ / "budget.json"), lasting(folder_ / "whole.json"));
+}
+
+TEST_F(ExtendTest, ASmallBudgetIsKeptAndResumedToTheSameAnswer) {
+  ASSERT_EQ(run("whole.db", "whole.json", kThree), 0);
+  double seconds = 0;
+  const auto whole = nlohmann::json::parse(contents(folder_ / "whole.json"));
+  for (const auto& candidate : whole["run"]["candidates"])
+    seconds += candidate["seconds"].get<double>();
+  const std::string half = std::to_string(seconds / 2) + "s";
+  ASSERT_EQ(run("whole.db", "first.json", with_budget(half)), 0) << contents(folder_ / "error");
+  const auto first = nlohmann::json::parse(contents(folder_ / "first.json"));
+  EXPECT_NE(first["left_out"], nullptr);
+  double spent = 0;
+  for (const auto& candidate : first["run"]["candidates"])
+    spent += candidate["seconds"].get<double>();
+  EXPECT_LE(spent, 0.75 * seconds) << "passes of a millisecond differ by much";
+  for (const auto& candidate : first["candidates"]) EXPECT_TRUE(candidate["finalist"]);
+  ASSERT_EQ(run("whole.db", "second.json", with_budget(half)), 0);
+  EXPECT_EQ(lasting(folder_ / "second.json"), lasting(folder_ / "first.json"));
 }
 
 }  // namespace

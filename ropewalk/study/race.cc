@@ -1,8 +1,12 @@
 #include "ropewalk/study/race.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "ropewalk/base/error.h"
@@ -13,7 +17,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr size_t kFewest = 3;  // of each kind that halving leaves
+constexpr double kSpare = 1.1;  // over what passes took so far, for they differ
 
 // Candidates of one kind race among themselves, so that a winner of each comes through.
 enum class Kind {
@@ -40,20 +44,23 @@ class Race {
         trained_(trained_length(model.config())) {
     enter("declared");
     for (const std::string& scheme : options.candidates) enter(scheme);
-    progress_now_.planned = planned_cells();
+    whole_ = whole_plan(windows.size(), options.copy_windows, options.halve);
+    plan_ = whole_;
   }
 
   std::vector<Candidate> run() {
     std::vector<Runner*> alive;
     for (Runner& runner : runners_) alive.push_back(&runner);
+    if (options_.budget) first_plan(alive);
+    tell_plan(0, alive);
     size_t scored = 0;
-    for (size_t rung = 1; scored < windows_.size(); rung *= 2) {
-      const size_t last = std::min(rung, windows_.size());
-      for (Runner* runner : alive) {
-        for (size_t w = scored; w < last; ++w) score(*runner, w);
+    for (size_t rung = 1; scored < plan_.windows.size(); rung *= 2) {
+      while (scored < std::min(rung, plan_.windows.size())) {
+        for (Runner* runner : alive) score(*runner, plan_.windows[scored]);
+        ++scored;
+        if (scored == rung && scored < plan_.windows.size()) alive = better_halves(alive);
+        refit(scored, alive);
       }
-      scored = last;
-      if (scored < windows_.size()) alive = better_halves(alive);
     }
     copy_tests(better_halves(alive));
     return finish();
@@ -84,32 +91,67 @@ class Race {
     runners_.push_back(std::move(runner));
   }
 
-  size_t survivors(size_t racing) const {
-    return options_.halve ? std::min(racing, std::max(kFewest, (racing + 1) / 2)) : racing;
+  static ByKind<size_t> count(const std::vector<Runner*>& alive) {
+    const auto of = [&](Kind kind) {
+      return static_cast<size_t>(std::ranges::count(alive, kind, &Runner::kind));
+    };
+    return {
+        .always = of(Kind::kAlways), .portable = of(Kind::kPortable), .other = of(Kind::kOther)};
   }
 
-  // What the race will run, known beforehand: halving goes by numbers, not by results.
-  size_t planned_cells() const {
-    std::map<Kind, size_t> racing;
-    for (const Runner& runner : runners_) ++racing[runner.kind];
-    size_t cells = 0;
-    size_t scored = 0;
-    const auto halve = [&] {
-      for (auto& [kind, count] : racing) {
-        if (kind != Kind::kAlways) count = survivors(count);
-      }
+  // Of a pass over the longest window, by what passes took so far.
+  ByKind<double> pass_seconds() const {
+    size_t longest = 0;
+    for (const Window& window : windows_) longest = std::max(longest, window.ids.size());
+    const auto of = [&](Kind kind) {
+      const auto found = timed_.find(kind);
+      if (found == timed_.end()) return 0.0;
+      return kSpare * static_cast<double>(longest) * found->second.sum /
+             static_cast<double>(found->second.count);
     };
-    const auto total = [&] {
-      return racing[Kind::kAlways] + racing[Kind::kPortable] + racing[Kind::kOther];
-    };
-    for (size_t rung = 1; scored < windows_.size(); rung *= 2) {
-      const size_t last = std::min(rung, windows_.size());
-      cells += total() * (last - scored);
-      scored = last;
-      if (scored < windows_.size()) halve();
+    return {
+        .always = of(Kind::kAlways), .portable = of(Kind::kPortable), .other = of(Kind::kOther)};
+  }
+
+  // From one pass of each kind, which the race needs in any case.
+  void first_plan(const std::vector<Runner*>& all) {
+    const std::vector<int32_t>& ids = windows_.front().ids;
+    for (const Kind kind : {Kind::kAlways, Kind::kPortable, Kind::kOther}) {
+      const auto first = std::ranges::find(runners_, kind, &Runner::kind);
+      if (first == runners_.end()) continue;
+      const Cell cell = pass(*first, "plain", 0, ids);
+      timed_[kind] = {.sum = cell.seconds, .count = static_cast<int64_t>(ids.size())};
     }
-    halve();
-    return cells + total() * 2 * std::min(options_.copy_windows, windows_.size());
+    const auto plan = fitted_plan(whole_, 0, count(all), pass_seconds(), *options_.budget);
+    if (!plan) {
+      const RaceCost least =
+          remaining_cost(shortest_plan(whole_, 0), 0, count(all), pass_seconds());
+      throw Error(
+          "budget",
+          fmt::format("must be at least {:.2f} s, for one window under each of {} candidates",
+                      std::ceil(100 * least.seconds) / 100, all.size()),
+          fmt::format("{:.2f} s", *options_.budget), "or name fewer candidates");
+    }
+    plan_ = *plan;
+    timed_.clear();  // these passes are counted where they have their turn
+  }
+
+  // Cuts the plan to what time is left.
+  void refit(size_t scored, const std::vector<Runner*>& alive) {
+    if (options_.budget) {
+      const auto plan =
+          fitted_plan(plan_, scored, count(alive), pass_seconds(), *options_.budget - spent_);
+      plan_ = plan ? *plan : shortest_plan(plan_, scored);
+    }
+    tell_plan(scored, alive);
+  }
+
+  void tell_plan(size_t scored, const std::vector<Runner*>& alive) {
+    progress_now_.planned =
+        progress_now_.done + remaining_cost(plan_, scored, count(alive), {}).passes;
+    if (told_ == plan_) return;
+    told_ = plan_;
+    if (options_.on_plan) options_.on_plan(plan_);
   }
 
   static void sort_by_rank(std::vector<Runner*>& runners) {
@@ -128,7 +170,7 @@ class Race {
                    [&](const Runner* runner) { return runner->kind == kind; });
       if (kind != Kind::kAlways) {
         sort_by_rank(racing);
-        racing.resize(survivors(racing.size()));
+        racing.resize(survivors(racing.size(), plan_.divisor));
       }
       kept.insert(kept.end(), racing.begin(), racing.end());
     }
@@ -136,30 +178,40 @@ class Race {
     return kept;
   }
 
-  // The losses of one pass, from the study if it has them.
+  // From the study if it has it.
+  Cell pass(Runner& runner, const std::string& text, size_t window,
+            const std::vector<int32_t>& ids) {
+    const CellKey key{runner.candidate.scheme, text, static_cast<int64_t>(window)};
+    const bool is_first = counted_.insert(key).second;
+    std::optional<Cell> cell = store_.find(key);
+    if (cell && cell->losses.size() == ids.size() - 1) {
+      if (is_first) ++runner.candidate.resumed_cells;
+      return std::move(*cell);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    cell =
+        Cell{.losses = model_.losses(ids, runner.positions, [&](double share) { report(share); }),
+             .seconds = 0};
+    cell->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    store_.insert(key, *cell);
+    return std::move(*cell);
+  }
+
   std::vector<double> losses(Runner& runner, const std::string& text, size_t window,
                              const std::vector<int32_t>& ids) {
-    const CellKey key{runner.candidate.scheme, text, static_cast<int64_t>(window)};
     progress_now_.label = runner.candidate.scheme + ", window " + std::to_string(window + 1) +
                           " of " + std::to_string(windows_.size()) +
                           (text == "plain" ? "" : ", copy test");
     report(0);
-    std::optional<Cell> cell = store_.find(key);
-    if (cell && cell->losses.size() == ids.size() - 1) {
-      ++runner.candidate.resumed_cells;
-    } else {
-      const auto start = std::chrono::steady_clock::now();
-      cell =
-          Cell{.losses = model_.losses(ids, runner.positions, [&](double share) { report(share); }),
-               .seconds = 0};
-      cell->seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      store_.insert(key, *cell);
-    }
-    runner.candidate.seconds += cell->seconds;
+    Cell cell = pass(runner, text, window, ids);
+    runner.candidate.seconds += cell.seconds;
     runner.candidate.tokens += static_cast<int64_t>(ids.size());
+    spent_ += cell.seconds;
+    Tally& timed = timed_[runner.kind];
+    timed.sum += cell.seconds;
+    timed.count += static_cast<int64_t>(ids.size());
     ++progress_now_.done;
-    return std::move(cell->losses);
+    return std::move(cell.losses);
   }
 
   void report(double share) {
@@ -172,17 +224,28 @@ class Race {
   }
 
   void copy_tests(const std::vector<Runner*>& finalists) {
-    const size_t count = std::min(options_.copy_windows, windows_.size());
-    for (Runner* runner : finalists) {
-      runner->candidate.finalist = true;
-      for (size_t w = 0; w < count; ++w) {
-        const CopyTest test = make_copy_test(windows_[w], trained_);
-        if (test.repeats.empty()) continue;
+    for (Runner* runner : finalists) runner->candidate.finalist = true;
+    for (size_t k = 0; k < plan_.copy_windows; ++k) {
+      if (options_.budget && !affords_copies(finalists)) {
+        plan_.copy_windows = k;
+        return tell_plan(plan_.windows.size(), finalists);
+      }
+      const size_t w = plan_.windows[k];
+      const CopyTest test = make_copy_test(windows_[w], trained_);
+      if (test.repeats.empty()) continue;
+      for (Runner* runner : finalists) {
         const std::vector<double> repeated = losses(*runner, "repeated", w, test.repeated);
         const std::vector<double> control = losses(*runner, "control", w, test.control);
         runner->candidate.tallies.add_copy(copy_gain(test, trained_, repeated, control));
       }
     }
+  }
+
+  // Another window of the copy test.
+  bool affords_copies(const std::vector<Runner*>& finalists) const {
+    const RacePlan one = {.windows = {}, .copy_windows = 1, .divisor = 0};
+    return remaining_cost(one, 0, count(finalists), pass_seconds()).seconds <=
+           *options_.budget - spent_;
   }
 
   std::vector<Candidate> finish() {
@@ -203,6 +266,12 @@ class Race {
   const std::function<void(const RaceProgress&)>& progress_;
   int64_t trained_;
   SchemeFacts declared_;
+  RacePlan whole_;  // where time does not matter
+  RacePlan plan_;
+  std::optional<RacePlan> told_;
+  double spent_ = 0;             // seconds, of every pass that counts
+  std::map<Kind, Tally> timed_;  // seconds, tokens
+  std::set<CellKey> counted_;    // as run now or as resumed
   std::vector<Runner> runners_;  // "declared" first
   RaceProgress progress_now_;
 };

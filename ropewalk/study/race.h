@@ -13,6 +13,7 @@
 #include "ropewalk/config/portability.h"
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/race_plan.h"
 #include "ropewalk/study/scheme_change.h"
 #include "ropewalk/study/store.h"
 #include "ropewalk/study/tallies.h"
@@ -27,6 +28,12 @@ struct RaceOptions {
   std::vector<std::string> candidates;  // scheme strings; "declared" is added where it is missing
   size_t copy_windows = 4;              // windows of the copy test, at most
   bool halve = true;  // false: every candidate runs every window and the copy test
+  // Seconds that all passes may take, those included that the study has already. By what passes
+  // took so far the plan is cut, before every window. The study keeps these times, so that a race
+  // that is gone on with decides as it did.
+  std::optional<double> budget = {};
+  // Told the plan where it is made and where it is cut.
+  std::function<void(const RacePlan&)> on_plan = {};
 };
 
 // What was measured of one candidate.
@@ -35,6 +42,7 @@ struct Candidate {
   Portability portability;
   SchemeChange change;                  // of what the file declares
   bool truncates = false;               // sees no key, or few, beyond some distance
+  std::vector<EngineVerdict> engines;   // what runs it, and how it is told to
   bool recommended = true;              // false: known to be at fault
   size_t windows = 0;                   // how many it ran before it fell out
   bool finalist = false;                // ran all windows and the copy test
@@ -60,7 +68,8 @@ struct RaceProgress {
 // Runs the race. The order and every number but seconds and resumed_cells depend on model, windows
 // and options alone.
 //   windows  of target_length tokens or fewer, at least one
-// Throws Error where a candidate is no scheme, or does not fit the model.
+// Throws Error where a candidate is no scheme, or does not fit the model; and where the budget is
+// too small for one window of each candidate, with what that needs.
 //   returns  finalists by ascending beyond loss, then the others, those that ran longer first
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
                                 const RaceOptions& options, StudyStore& store,

@@ -202,6 +202,8 @@ const Estimate* best_copy_inside(const std::vector<Candidate>& candidates) {
 // Of the measurement as a whole.
 void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& scope,
                  std::vector<std::string>& why) {
+  if (!scope.left_out.empty())
+    why.push_back(fmt::format("Doubt: the budget let the race run {}.", scope.left_out));
   if (scope.long_documents < kFewDocuments) {
     why.push_back(fmt::format(
         "Doubt: only {} document{} of more than {} tokens. Other texts may say "

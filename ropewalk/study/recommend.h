@@ -28,6 +28,7 @@ struct StudyScope {
   int64_t trained_length = 0;  // L
   int64_t target_length = 0;   // N
   size_t long_documents = 0;   // with a window that reaches beyond L
+  std::string left_out = {};   // for want of time, as StudyFacts has it
 };
 
 enum class Role { kBestOverall, kBestPortable, kBestUntouched };

@@ -11,7 +11,7 @@ namespace ropewalk {
 namespace {
 
 constexpr int64_t kTokens = 100;  // inside and beyond L, of each window
-constexpr StudyScope kScope = {.trained_length = 100, .target_length = 400, .long_documents = 4};
+const StudyScope kScope = {.trained_length = 100, .target_length = 400, .long_documents = 4};
 
 std::vector<Tally> tallies_of(const std::vector<double>& means) {
   std::vector<Tally> tallies;
@@ -127,11 +127,13 @@ TEST(Recommend, CopyGainCountsByItsShare) {
 TEST(Recommend, DoubtsAreNamed) {
   StudyScope scope = kScope;
   scope.long_documents = 2;
+  scope.left_out = "1 of 8 windows";
   std::vector<Candidate> candidates = {
       declared({6, 6, 6, 6}), candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}}),
       candidate({.scheme = "cap,window=20", .beyond = {4, 4, 4, 4}})};
   Recommendation told = recommend(candidates, scope);
   EXPECT_TRUE(says(told.why, "only 2 documents"));
+  EXPECT_TRUE(says(told.why, "1 of 8 windows"));
   EXPECT_TRUE(says(told.find(Role::kBestOverall)->doubts, "largest window of 2 tried"));
   EXPECT_TRUE(says(told.why, "largest window of 2 tried"));
   EXPECT_FALSE(says(told.why, "does not use context"));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/engine_lines.h"
 #include "ropewalk/config/portability.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/math/map_reach.h"
@@ -64,6 +65,7 @@ auto read_record(const StudyContents& study, const std::string& name, const Read
 WindowFacts read_window(const Json& json) {
   WindowFacts window{
       .document = json.at("document"), .first = json.at("first"), .tokens = json.at("tokens")};
+  window.left_out = json.value("left_out", false);
   for (const Json& repeat : json.at("repeats")) {
     window.repeats.push_back(
         {.first = repeat.at(0), .length = repeat.at(1), .distance = repeat.at(2)});
@@ -81,7 +83,8 @@ StudyFacts read_facts(const Json& json) {
                    .text = json.at("text"),
                    .threads = json.at("threads"),
                    .started = json.at("started"),
-                   .finished = json.at("finished")};
+                   .finished = json.at("finished"),
+                   .left_out = json.value("left_out", "")};
   for (const Json& window : json.at("windows")) facts.windows.push_back(read_window(window));
   return facts;
 }
@@ -97,7 +100,8 @@ SchemeFacts read_scheme(const Json& json) {
   for (const Json& engine : json.at("engines")) {
     facts.engines.push_back({.engine = engine.at("engine"),
                              .portable = engine.at("portable"),
-                             .how = engine.at("how")});
+                             .how = engine.at("how"),
+                             .lines = engine.value("lines", std::vector<std::string>())});
   }
   for (const Json& value : json.at("effective")) {
     facts.effective.push_back(value.is_null() ? std::nullopt : std::optional<double>(value));
@@ -124,7 +128,8 @@ SchemeFacts scheme_facts(const ModelConfig& config, ModelFormat format, const st
     const Portability verdict = judge_portability(config, format, facts.scheme, engine);
     facts.engines.push_back({.engine = to_string(engine),
                              .portable = verdict.portable,
-                             .how = verdict.portable ? verdict.how : verdict.why_not});
+                             .how = verdict.portable ? verdict.how : verdict.why_not,
+                             .lines = engine_lines(config, format, facts.scheme, engine, n)});
   }
   for (const int64_t d : facts.distances) {
     const std::optional<DoubleDouble> seen = effective_distance(rotary, n, d);
@@ -167,9 +172,11 @@ std::string to_json(const StudyFacts& facts) {
               {"threads", facts.threads},
               {"started", facts.started},
               {"finished", facts.finished}};
+  if (!facts.left_out.empty()) out["left_out"] = facts.left_out;
   out["windows"] = Json::array();
   for (const WindowFacts& window : facts.windows) {
     Json row = {{"document", window.document}, {"first", window.first}, {"tokens", window.tokens}};
+    if (window.left_out) row["left_out"] = true;
     row["repeats"] = Json::array();
     for (const Repeat& repeat : window.repeats) {
       row["repeats"].push_back(Json::array({repeat.first, repeat.length, repeat.distance}));
@@ -187,8 +194,10 @@ std::string to_json(const SchemeFacts& facts) {
               {"keeps_distances", facts.keeps_distances}};
   out["engines"] = Json::array();
   for (const EngineVerdict& verdict : facts.engines) {
-    out["engines"].push_back(
-        {{"engine", verdict.engine}, {"portable", verdict.portable}, {"how", verdict.how}});
+    out["engines"].push_back({{"engine", verdict.engine},
+                              {"portable", verdict.portable},
+                              {"how", verdict.how},
+                              {"lines", verdict.lines}});
   }
   out["distances"] = facts.distances;
   out["effective"] = Json::array();

@@ -30,6 +30,7 @@ struct WindowFacts {
   int64_t first = 0;            // its first token in the document
   int64_t tokens = 0;           // BOS included
   std::vector<Repeat> repeats;  // of the copy test; empty where none is run on it
+  bool left_out = false;        // for want of time: nothing counts that was run on it
 };
 
 struct StudyFacts {
@@ -43,13 +44,15 @@ struct StudyFacts {
   int threads = 0;
   std::string started;   // UTC, ISO 8601
   std::string finished;  // empty: the study is not
+  std::string left_out;  // of the race, by its budget of time; empty: nothing
   std::vector<WindowFacts> windows;
 };
 
 struct EngineVerdict {
   std::string engine;
   bool portable = false;
-  std::string how;  // or why not
+  std::string how;                 // or why not
+  std::vector<std::string> lines;  // as engine_lines() has them
 };
 
 // What a candidate is, of the model's first rotary layers.

@@ -19,6 +19,7 @@ double or_infinity(double value) {
 // Null where the study has no such pass, or one of another length.
 const Cell* cell_of(const StudyContents& study, const StudyFacts& facts, const std::string& scheme,
                     const char* text, size_t window) {
+  if (facts.windows[window].left_out) return nullptr;
   const auto found = study.cells.find({scheme, text, static_cast<int64_t>(window)});
   if (found == study.cells.end()) return nullptr;
   const auto tokens = static_cast<size_t>(facts.windows[window].tokens);
@@ -85,7 +86,8 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
     count(*cells.repeated);
     count(*cells.control);
   }
-  scored.whole = scored.windows.size() == facts.windows.size();
+  scored.whole = static_cast<std::ptrdiff_t>(scored.windows.size()) ==
+                 std::ranges::count(facts.windows, false, &WindowFacts::left_out);
   candidate.finalist = scored.whole && (scheme.finalist || facts.finished.empty());
   return scored;
 }
@@ -94,8 +96,10 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
 
 Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
                        const SchemeFacts* declared) {
-  Candidate candidate{
-      .scheme = scheme.scheme, .truncates = scheme.truncates, .recommended = scheme.recommended};
+  Candidate candidate{.scheme = scheme.scheme,
+                      .truncates = scheme.truncates,
+                      .engines = scheme.engines,
+                      .recommended = scheme.recommended};
   if (declared != nullptr) candidate.change = scheme_change(scheme, *declared);
   for (const EngineVerdict& verdict : scheme.engines) {
     if (verdict.engine != engine) continue;
@@ -131,10 +135,12 @@ void sort_candidates(std::vector<Candidate>& candidates) {
 }
 
 StudyScope scope_of(const StudyFacts& facts) {
-  StudyScope scope{.trained_length = facts.trained_length, .target_length = facts.target_length};
+  StudyScope scope{.trained_length = facts.trained_length,
+                   .target_length = facts.target_length,
+                   .left_out = facts.left_out};
   const WindowFacts* last = nullptr;
   for (const WindowFacts& window : facts.windows) {
-    if (window.tokens <= facts.trained_length + 1) continue;
+    if (window.left_out || window.tokens <= facts.trained_length + 1) continue;
     // Windows stand in reading order, and names are without folders.
     if (last == nullptr || last->document != window.document || window.first <= last->first)
       ++scope.long_documents;

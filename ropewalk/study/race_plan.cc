@@ -1,0 +1,109 @@
+#include "ropewalk/study/race_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace ropewalk {
+namespace {
+
+constexpr size_t kFewest = 3;      // of each kind, where one in two stays
+constexpr size_t kFewWindows = 4;  // fewer give intervals that mean little
+constexpr size_t kDivisors[] = {3, 4, 6, 8, 16, 32};
+
+// `count` of the plan's windows, those that were scored among them.
+RacePlan with_windows(const RacePlan& plan, size_t scored, size_t count, size_t copies) {
+  RacePlan shorter = plan;
+  shorter.windows.clear();
+  for (size_t k = 0; k < count; ++k)
+    shorter.windows.push_back(plan.windows[scored > 0 ? k : k * plan.windows.size() / count]);
+  shorter.copy_windows = std::min(copies, count);
+  return shorter;
+}
+
+}  // namespace
+
+RacePlan whole_plan(size_t windows, size_t copy_windows, bool halve) {
+  RacePlan plan{.copy_windows = std::min(copy_windows, windows), .divisor = halve ? 2u : 0u};
+  for (size_t w = 0; w < windows; ++w) plan.windows.push_back(w);
+  return plan;
+}
+
+size_t survivors(size_t racing, size_t divisor) {
+  if (divisor == 0) return racing;
+  const size_t fewest = divisor == 2 ? kFewest : 1;
+  return std::min(racing, std::max(fewest, (racing + divisor - 1) / divisor));
+}
+
+RaceCost remaining_cost(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
+                        const ByKind<double>& seconds) {
+  RaceCost cost;
+  const auto add = [&](size_t times) {
+    cost.passes += times * (racing.always + racing.portable + racing.other);
+    cost.seconds +=
+        static_cast<double>(times) * (static_cast<double>(racing.always) * seconds.always +
+                                      static_cast<double>(racing.portable) * seconds.portable +
+                                      static_cast<double>(racing.other) * seconds.other);
+  };
+  const auto halve = [&] {
+    racing.portable = survivors(racing.portable, plan.divisor);
+    racing.other = survivors(racing.other, plan.divisor);
+  };
+  for (size_t rung = 1; scored < plan.windows.size(); rung *= 2) {
+    if (rung <= scored) continue;
+    const size_t last = std::min(rung, plan.windows.size());
+    add(last - scored);
+    scored = last;
+    if (scored < plan.windows.size()) halve();
+  }
+  halve();
+  add(2 * plan.copy_windows);
+  return cost;
+}
+
+std::optional<RacePlan> fitted_plan(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
+                                    const ByKind<double>& seconds, double budget) {
+  const auto fits = [&](const RacePlan& one) {
+    return remaining_cost(one, scored, racing, seconds).seconds <= budget;
+  };
+  const size_t all = plan.windows.size();
+  const size_t few = std::max(scored, std::min(kFewWindows, all));
+  const auto shorter = [&](size_t count) {  // copy windows in proportion, rounded up
+    return with_windows(plan, scored, count, (plan.copy_windows * count + all - 1) / all);
+  };
+  for (size_t count = all; count > few; --count) {
+    if (RacePlan one = shorter(count); fits(one)) return one;
+  }
+  RacePlan last = shorter(few);
+  if (fits(last)) return last;
+  if (plan.divisor != 0) {
+    for (const size_t divisor : kDivisors) {
+      if (divisor <= plan.divisor) continue;
+      last.divisor = divisor;
+      if (fits(last)) return last;
+    }
+  }
+  for (size_t count = few; count >= std::max<size_t>(scored, 1); --count) {
+    RacePlan one = with_windows(plan, scored, count, std::min<size_t>(plan.copy_windows, 1));
+    one.divisor = last.divisor;
+    if (fits(one)) return one;
+  }
+  RacePlan none = shortest_plan(plan, scored);
+  none.divisor = last.divisor;
+  return fits(none) ? std::optional(none) : std::nullopt;
+}
+
+RacePlan shortest_plan(const RacePlan& plan, size_t scored) {
+  return with_windows(plan, scored, std::max<size_t>(scored, 1), 0);
+}
+
+std::string left_out(const RacePlan& plan, const RacePlan& whole) {
+  if (plan == whole) return "";
+  std::string text = fmt::format("{} of {} windows, {} of {} in the copy test", plan.windows.size(),
+                                 whole.windows.size(), plan.copy_windows, whole.copy_windows);
+  if (plan.divisor != whole.divisor)
+    text += fmt::format(", one in {} kept from rung to rung", plan.divisor);
+  return text;
+}
+
+}  // namespace ropewalk

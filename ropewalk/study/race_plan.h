@@ -1,0 +1,62 @@
+// How much of a race is run where time is short: fewer windows first, then harder halving.
+#ifndef ROPEWALK_STUDY_RACE_PLAN_H_
+#define ROPEWALK_STUDY_RACE_PLAN_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ropewalk {
+
+struct RacePlan {
+  std::vector<size_t> windows;  // rising, in the order in which they are run
+  size_t copy_windows = 0;      // the first so many of them, at most all
+  size_t divisor = 2;  // after each rung one in so many of each kind stays; 0: every one does
+
+  bool operator==(const RacePlan&) const = default;
+};
+
+// How many of each kind are racing, or what one pass of each kind takes.
+template <typename Number>
+struct ByKind {
+  Number always{};  // "declared" and what truncates: these run everything
+  Number portable{};
+  Number other{};
+};
+
+struct RaceCost {
+  size_t passes = 0;
+  double seconds = 0;
+};
+
+RacePlan whole_plan(size_t windows, size_t copy_windows, bool halve);
+
+// Of `racing` of one kind, how many a rung leaves; never fewer than 3 where one in two stays.
+size_t survivors(size_t racing, size_t divisor);
+
+// What is yet to be run, known beforehand: halving goes by numbers, not by results.
+//   scored   windows that all of `racing` have run
+//   seconds  of a pass over one window
+RaceCost remaining_cost(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
+                        const ByKind<double>& seconds);
+
+// The first of these that costs at most `budget` seconds from here on:
+//   1. the plan; with fewer windows, down to 4, and copy windows fewer in proportion;
+//   2. with 4 windows and a divisor of 3, 4, 6, 8, 16, 32, where it halves;
+//   3. with fewer windows than 4, and one copy window; then with none.
+// Windows that were scored stay, and at least one. Before any is, fewer are spread evenly over the
+// plan's; afterwards they are its first. Nothing where even the last costs more.
+std::optional<RacePlan> fitted_plan(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
+                                    const ByKind<double>& seconds, double budget);
+
+// The last of those: what a race is cut to that must end.
+RacePlan shortest_plan(const RacePlan& plan, size_t scored);
+
+// "3 of 8 windows, 1 of 4 in the copy test, one in 8 kept from rung to rung"; empty where nothing
+// was left out of `whole`.
+std::string left_out(const RacePlan& plan, const RacePlan& whole);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_STUDY_RACE_PLAN_H_
