@@ -26,10 +26,12 @@ std::string llama_cpp_flags(const ModelConfig& declared, const GgufForm& form) {
   // What else the file declares would stay beside the flags.
   if (more || !is_uniform(declared) || leading_group(declared).scheme != "rope") return "";
   std::string flags = " --rope-scaling " + form.scaling_type;
-  const auto base = static_cast<float>(static_cast<double>(leading_group(declared).rotary->source.base));
+  const auto base =
+      static_cast<float>(static_cast<double>(leading_group(declared).rotary->source.base));
   if (form.freq_base != base) flags += fmt::format(" --rope-freq-base {}", form.freq_base);
   if (form.factor) flags += fmt::format(" --rope-scale {}", *form.factor);
-  if (form.scaling_type == "yarn") flags += fmt::format(" --yarn-orig-ctx {}", form.original_length);
+  if (form.scaling_type == "yarn")
+    flags += fmt::format(" --yarn-orig-ctx {}", form.original_length);
   if (form.beta_fast) flags += fmt::format(" --yarn-beta-fast {}", *form.beta_fast);
   if (form.beta_slow) flags += fmt::format(" --yarn-beta-slow {}", *form.beta_slow);
   return flags + " ";
