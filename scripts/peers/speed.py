@@ -21,7 +21,7 @@ MIB = 1024.0
 PREFILL = {512: 2.5, 2048: 3.0, 8192: 3.0, 32768: 3.5}  # at least so many times llama.cpp's
 DECODE = {512: 1.2, 8192: 1.2}
 DECODED = 64
-REPEATS = {"prefill": 2, "decode": 1}
+REPEATS = {"prefill": 2, "decode": 2}
 
 
 def measured(program, *words) -> dict:
