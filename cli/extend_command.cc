@@ -120,14 +120,10 @@ std::string continuation(const Model& model, const std::string& scheme,
                          std::span<const int32_t> prompt, ProgressLine& line) {
   const Positions positions = make_positions(model.config(), {{.scheme = scheme}});
   Sequence sequence(model, positions, static_cast<int64_t>(prompt.size()) + kShownTokens);
-  std::vector<int32_t> added;
   line.update(0, scheme + ", reading the prompt");
-  std::span<const float> logits = sequence.append(prompt);
-  for (int64_t n = 0; n < kShownTokens; ++n) {
-    line.update(static_cast<double>(n) / kShownTokens, scheme);
-    added.push_back(greedy_choice(logits));
-    if (n + 1 < kShownTokens) logits = sequence.append({&added.back(), 1});
-  }
+  const std::vector<int32_t> added =
+      greedy_answer(sequence, sequence.append(prompt), kShownTokens,
+                    [&](double share) { line.update(share, scheme); });
   return model.tokenizer().decode(added, {.show_control = true, .strip_space_prefix = false});
 }
 

@@ -209,4 +209,15 @@ int32_t greedy_choice(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+std::vector<int32_t> greedy_answer(Sequence& sequence, std::span<const float> logits, int64_t count,
+                                   const Progress& progress) {
+  std::vector<int32_t> ids;
+  for (int64_t n = 0; n < count; ++n) {
+    if (progress) progress(static_cast<double>(n) / static_cast<double>(count));
+    ids.push_back(greedy_choice(logits));
+    if (n + 1 < count) logits = sequence.append({&ids.back(), 1});
+  }
+  return ids;
+}
+
 }  // namespace ropewalk

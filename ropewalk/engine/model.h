@@ -105,6 +105,13 @@ class Sequence {
 // The token of the largest logit; of equal ones the first.
 int32_t greedy_choice(std::span<const float> logits);
 
+// The `count` likeliest tokens, one by one, behind what the sequence has; the last of them is not added to
+// it.
+//   logits    after its last token
+//   progress  told before each token
+std::vector<int32_t> greedy_answer(Sequence& sequence, std::span<const float> logits, int64_t count,
+                                   const Progress& progress = {});
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_ENGINE_MODEL_H_

@@ -27,9 +27,8 @@ struct HeadTerms {
 };
 
 HeadTerms terms_of(const LayerMeans& means, const Rotary& rotary, int64_t head, int64_t n_tokens) {
-  const int64_t group = static_cast<int64_t>(means.q.size() / means.k.size());
   const std::vector<double>& q = means.q[head].mean;
-  const std::vector<double>& k = means.k[head / group].mean;
+  const std::vector<double>& k = means.keys_of(head).mean;
   const int64_t row = n_tokens - 1;
   const Spectrum spectrum = rotary.spectrum.at(rotary.spectrum.length_for_row(row, n_tokens));
   const double scale = means.score_factor * spectrum.logit_multiplier * rotary.temperature.at(row);
@@ -216,13 +215,12 @@ HeadBias head_bias(const LayerMeans& means, const Rotary& rotary, int64_t layer,
   const HeadTerms terms = terms_of(means, rotary, head, target + 1);
   const Spectrum spectrum = rotary.spectrum.at(rotary.spectrum.length_for_row(target, target + 1));
   const double gain = spectrum.amplitude * spectrum.amplitude;
-  const auto group = static_cast<int64_t>(means.q.size() / means.k.size());
   for (int64_t pair = 0; pair < rotary.layout.n_pairs(); ++pair) {
     const int64_t x = rotary.layout.first(pair), y = rotary.layout.second(pair);
     own.pairs.push_back({.weight = gain * std::hypot(terms.real[pair], terms.imaginary[pair]),
                          .phase = std::atan2(terms.imaginary[pair], terms.real[pair]),
                          .q_share = share(means.q[head], x, y),
-                         .k_share = share(means.k[head / group], x, y)});
+                         .k_share = share(means.keys_of(head), x, y)});
   }
   return own;
 }

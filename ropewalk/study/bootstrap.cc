@@ -13,26 +13,19 @@ namespace {
 constexpr int kResamples = 2000;
 constexpr uint64_t kSeed = 20240229;
 
-double mean_of(std::span<const Tally> windows) {
-  Tally all;
-  for (const Tally& tally : windows) {
-    all.sum += tally.sum;
-    all.count += tally.count;
-  }
-  return all.sum / static_cast<double>(all.count);
-}
-
 double resampled_mean(std::span<const Tally> windows, std::mt19937_64& generator) {
   Tally sample;
-  for (size_t k = 0; k < windows.size(); ++k) {
-    const Tally& drawn = windows[pick(generator, windows.size())];
-    sample.sum += drawn.sum;
-    sample.count += drawn.count;
-  }
+  for (size_t k = 0; k < windows.size(); ++k) sample.add(windows[pick(generator, windows.size())]);
   return sample.sum / static_cast<double>(sample.count);
 }
 
 }  // namespace
+
+double mean_of(std::span<const Tally> windows) {
+  Tally all;
+  for (const Tally& tally : windows) all.add(tally);
+  return all.sum / static_cast<double>(all.count);
+}
 
 std::optional<Estimate> estimate(std::span<const Tally> windows) {
   return estimate_sum({{.windows = {windows.begin(), windows.end()}}});

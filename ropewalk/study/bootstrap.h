@@ -18,6 +18,10 @@ struct Tally {
     sum += value;
     ++count;
   }
+  void add(const Tally& other) {
+    sum += other.sum;
+    count += other.count;
+  }
 };
 
 struct Interval {
@@ -30,6 +34,9 @@ struct Estimate {
   int64_t count = 0;                 // terms, over all windows
   std::optional<Interval> interval;  // 95 %; none from fewer than two windows
 };
+
+// Not a number where there are no terms.
+double mean_of(std::span<const Tally> windows);
 
 // The mean over all terms, windows weighing by their counts; nothing where there are no terms.
 // The same tallies give the same interval on every machine: the generator and its use are fixed.

@@ -6,8 +6,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kLongest = 48;  // tokens of a passage
-constexpr int64_t kShortest = 4;  // below this there is nothing to copy
 constexpr int64_t kPositions = 12;
 
 // In eighths of L, below `most`.
@@ -46,8 +44,8 @@ std::vector<CopyTest> make_copy_tests(std::span<const Window> windows, int64_t t
   for (const Window& window : windows) {
     const auto size = static_cast<int64_t>(window.ids.size());
     const int64_t unit = trained_length > 0 ? trained_length : size / 8;
-    const int64_t passage = std::min({kLongest, unit / 16, size / 64});
-    if (passage < kShortest) continue;
+    const int64_t passage = std::min({kLongestPassage, unit / 16, size / 64});
+    if (passage < kShortestPassage) continue;
     CopyTest test = axis == CopyAxis::kDistance
                         ? distance_test(window, unit, passage)
                         : make_position_test(window, unit / 4, passage, kPositions);

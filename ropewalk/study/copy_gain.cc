@@ -6,9 +6,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kLongest = 48;  // tokens of a passage
-constexpr int64_t kShortest = 4;  // below this there is nothing to copy
-
 // Distances in tokens, the nearest first: quarters of L inside it, then from just beyond L to
 // nearly the window's start.
 std::vector<int64_t> distances(int64_t size, int64_t trained, int64_t passage, int64_t reserved) {
@@ -63,8 +60,9 @@ CopyTest with_repeats(const Window& window, std::vector<Repeat> repeats, const R
 
 CopyTest make_copy_test(const Window& window, int64_t trained_length) {
   const auto size = static_cast<int64_t>(window.ids.size());
-  const int64_t passage = std::min({kLongest, trained_length / 8, size / 32});
-  if (passage < kShortest) return {.repeated = window.ids, .control = window.ids, .repeats = {}};
+  const int64_t passage = std::min({kLongestPassage, trained_length / 8, size / 32});
+  if (passage < kShortestPassage)
+    return {.repeated = window.ids, .control = window.ids, .repeats = {}};
   constexpr int64_t kMostRepeats = 8;
   const int64_t reserved = kMostRepeats * passage;
   return make_copy_test(window, distances(size, trained_length, passage, reserved), passage,
@@ -123,8 +121,7 @@ CopyGain copy_gain(const CopyTest& test, int64_t trained_length, std::span<const
   const std::vector<Tally> gains = copy_gains(test, repeated, control);
   for (size_t k = 0; k < gains.size(); ++k) {
     Tally& band = test.repeats[k].distance < trained_length ? gain.inside : gain.beyond;
-    band.sum += gains[k].sum;
-    band.count += gains[k].count;
+    band.add(gains[k]);
   }
   return gain;
 }

@@ -15,6 +15,10 @@
 
 namespace ropewalk {
 
+// Tokens of a passage; in fewer there is nothing to copy.
+inline constexpr int64_t kLongestPassage = 48;
+inline constexpr int64_t kShortestPassage = 4;
+
 // A passage at the end of a window that stood `distance` tokens before as well.
 struct Repeat {
   int64_t first = 0;  // of the second occurrence

@@ -21,6 +21,11 @@ struct LayerMeans {
   std::vector<VectorMeans> k;  // (n_kv_heads)
   double score_factor = 1;     // LayerView's
   int64_t chunk = 0;           // LayerView's
+
+  // Of the keys that a query head meets.
+  const VectorMeans& keys_of(int64_t head) const {
+    return k[static_cast<size_t>(head) / (q.size() / k.size())];
+  }
 };
 
 // Gathers them over any number of passes.

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -183,18 +183,11 @@ class Race {
             const std::vector<int32_t>& ids) {
     const CellKey key{runner.candidate.scheme, text, static_cast<int64_t>(window)};
     const bool is_first = counted_.insert(key).second;
-    std::optional<Cell> cell = store_.find(key);
-    if (cell && cell->losses.size() == ids.size() - 1) {
-      if (is_first) ++runner.candidate.resumed_cells;
-      return std::move(*cell);
-    }
-    const auto start = std::chrono::steady_clock::now();
-    cell =
-        Cell{.losses = model_.losses(ids, runner.positions, [&](double share) { report(share); }),
-             .seconds = 0};
-    cell->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    store_.insert(key, *cell);
-    return std::move(*cell);
+    StudyStore::Kept kept = store_.find_or_measure(
+        key, [&](const std::vector<double>& losses) { return losses.size() == ids.size() - 1; },
+        [&] { return model_.losses(ids, runner.positions, [&](double share) { report(share); }); });
+    if (is_first && kept.was_stored) ++runner.candidate.resumed_cells;
+    return std::move(kept.cell);
   }
 
   std::vector<double> losses(Runner& runner, const std::string& text, size_t window,
@@ -277,6 +270,11 @@ class Race {
 };
 
 }  // namespace
+
+double telling_mean(const Candidate& candidate) {
+  const std::optional<Estimate>& told = candidate.beyond ? candidate.beyond : candidate.inside;
+  return told && !std::isnan(told->mean) ? told->mean : std::numeric_limits<double>::infinity();
+}
 
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
                                 const RaceOptions& options, StudyStore& store,

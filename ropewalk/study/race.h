@@ -57,6 +57,10 @@ struct Candidate {
   size_t resumed_cells = 0;             // that a study held already
 };
 
+// The mean where the target length tells most: beyond L, or inside where nothing lies beyond.
+// Infinite where there is no number, so that what fails comes last.
+double telling_mean(const Candidate& candidate);
+
 // Told before each cell, and while it runs.
 struct RaceProgress {
   size_t done = 0;     // cells

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double kFails = 0.3;  // loss beyond L over loss inside it that we call failing
 
-// Infinite where there is no number.
-double telling_mean(const Candidate& candidate) {
-  const std::optional<Estimate>& told = candidate.beyond ? candidate.beyond : candidate.inside;
-  return told && !std::isnan(told->mean) ? told->mean : std::numeric_limits<double>::infinity();
-}
-
 bool holds_zero(const Estimate& estimate) {
   if (!estimate.interval) return estimate.mean == 0;
   return estimate.interval->low <= 0 && estimate.interval->high >= 0;

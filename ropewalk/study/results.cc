@@ -1,8 +1,6 @@
 #include "ropewalk/study/results.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -10,11 +8,6 @@
 
 namespace ropewalk {
 namespace {
-
-// What fails comes last.
-double or_infinity(double value) {
-  return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
-}
 
 // Null where the study has no such pass, or one of another length.
 const Cell* cell_of(const StudyContents& study, const StudyFacts& facts, const std::string& scheme,
@@ -41,9 +34,9 @@ CopyCells copy_cells(const StudyContents& study, const StudyFacts& facts, const 
           .control = cell_of(study, facts, scheme, "control", window)};
 }
 
-CopyGain gain_of(const CopyCells& cells, const std::vector<Repeat>& repeats, int64_t trained) {
-  const CopyTest test{.repeated = {}, .control = {}, .repeats = repeats};
-  return copy_gain(test, trained, cells.repeated->losses, cells.control->losses);
+// As much of the window's copy test as gains are told from.
+CopyTest test_of(const WindowFacts& window) {
+  return {.repeated = {}, .control = {}, .repeats = window.repeats};
 }
 
 void check_repeats(const StudyContents& study, const StudyFacts& facts) {
@@ -82,7 +75,8 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
     }
     const CopyCells cells = copy_cells(study, facts, scheme.scheme, w);
     if (!cells) continue;
-    candidate.tallies.add_copy(gain_of(cells, facts.windows[w].repeats, facts.trained_length));
+    candidate.tallies.add_copy(copy_gain(test_of(facts.windows[w]), facts.trained_length,
+                                         cells.repeated->losses, cells.control->losses));
     count(*cells.repeated);
     count(*cells.control);
   }
@@ -122,13 +116,9 @@ void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate
 }
 
 void sort_candidates(std::vector<Candidate>& candidates) {
-  const auto rank = [](const Candidate& candidate) {
-    const std::optional<Estimate>& told = candidate.beyond ? candidate.beyond : candidate.inside;
-    return or_infinity(told ? told->mean : std::nan(""));
-  };
   const auto key = [&](const Candidate& candidate) {
     return std::tuple(!candidate.finalist, -static_cast<int64_t>(candidate.windows),
-                      rank(candidate), candidate.scheme);
+                      telling_mean(candidate), candidate.scheme);
   };
   std::sort(candidates.begin(), candidates.end(),
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
@@ -195,10 +185,11 @@ std::vector<CopyAtDistance> copy_by_distance(const StudyContents& study, const S
   for (size_t w = 0; w < facts.windows.size(); ++w) {
     const CopyCells cells = copy_cells(study, facts, scheme, w);
     if (!cells) continue;
-    for (const Repeat& repeat : facts.windows[w].repeats) {
-      // With no trained length, all of it is "beyond".
-      by_distance[repeat.distance].push_back(gain_of(cells, {repeat}, 0).beyond);
-    }
+    const CopyTest test = test_of(facts.windows[w]);
+    const std::vector<Tally> gains =
+        copy_gains(test, cells.repeated->losses, cells.control->losses);
+    for (size_t k = 0; k < gains.size(); ++k)
+      by_distance[test.repeats[k].distance].push_back(gains[k]);
   }
   std::vector<CopyAtDistance> all;
   for (const auto& [distance, tallies] : by_distance) {

@@ -28,7 +28,7 @@ void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate
 // What the doubts of a recommendation go by.
 StudyScope scope_of(const StudyFacts& facts);
 
-// Finalists by ascending rank, then the others, those that ran longer first.
+// Finalists by ascending telling_mean(), then the others, those that ran longer first.
 void sort_candidates(std::vector<Candidate>& candidates);
 
 // The numbers of every scheme that the study has a whole window of, sorted; as run_race() returns

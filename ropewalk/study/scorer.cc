@@ -20,15 +20,6 @@ void read_text(Sequence& sequence, std::span<const int32_t> text, const Position
   }
 }
 
-std::vector<int32_t> free_answer(Sequence& sequence, std::span<const float> logits, int64_t count) {
-  std::vector<int32_t> ids;
-  for (int64_t n = 0; n < count; ++n) {
-    ids.push_back(greedy_choice(logits));
-    if (n + 1 < count) logits = sequence.append({&ids.back(), 1});
-  }
-  return ids;
-}
-
 }  // namespace
 
 int64_t tokens_of(std::span<const int32_t> text, std::span<const Question> questions) {
@@ -59,7 +50,7 @@ std::vector<Answer> ModelScorer::ask(std::span<const int32_t> text,
     Answer& answer = answers.emplace_back();
     for (const std::vector<int32_t>& choice : question.choices)
       answer.losses.push_back(sequence.losses_of_next(choice));
-    answer.free = free_answer(sequence, logits, question.free_tokens);
+    answer.free = greedy_answer(sequence, logits, question.free_tokens);
   }
   return answers;
 }

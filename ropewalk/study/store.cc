@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -189,6 +190,18 @@ void StudyStore::insert(const CellKey& key, const Cell& cell) {
   add.bind(4, cell.losses);
   add.bind(5, cell.seconds);
   add.step();
+}
+
+StudyStore::Kept StudyStore::find_or_measure(
+    const CellKey& key, const std::function<bool(const std::vector<double>&)>& is_whole,
+    const std::function<std::vector<double>()>& measure) {
+  if (std::optional<Cell> cell = find(key); cell && is_whole(cell->losses))
+    return {.cell = std::move(*cell), .was_stored = true};
+  const auto start = std::chrono::steady_clock::now();
+  Cell cell{.losses = measure(), .seconds = 0};
+  cell.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  insert(key, cell);
+  return {.cell = std::move(cell)};
 }
 
 void StudyStore::insert_all(const std::map<CellKey, Cell>& cells) {

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,16 @@ class StudyStore {
   // On disk when it returns. Throws Error where that fails (a full disk): the rows before stay as
   // they are.
   void insert(const CellKey& key, const Cell& cell);
+  // The cell that the study has, where it is whole; else what `measure` gives, with the seconds that
+  // took, which is on disk when this returns.
+  struct Kept {
+    Cell cell;
+    bool was_stored = false;
+  };
+  Kept find_or_measure(const CellKey& key,
+                       const std::function<bool(const std::vector<double>&)>& is_whole,
+                       const std::function<std::vector<double>()>& measure);
+
   // All of them or, where it throws Error, none.
   void insert_all(const std::map<CellKey, Cell>& cells);
 

@@ -1,7 +1,6 @@
 #include "ropewalk/study/stored_scorer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "ropewalk/formats/sha256.h"
@@ -17,10 +16,6 @@ void add(Sha256& digest, std::span<const int32_t> ids) {
   const auto size = static_cast<uint64_t>(ids.size());
   digest.update(std::as_bytes(std::span(&size, 1)));
   digest.update(std::as_bytes(ids));
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::string digest_of(std::span<const int32_t> text, std::span<const Question> questions) {
@@ -79,30 +74,30 @@ StudyIdentity recall_identity(const std::string& model, const std::string& preci
 std::vector<double> StoredScorer::losses(std::span<const int32_t> ids,
                                          const Progress& progress) const {
   const CellKey key{scheme_, "losses/" + digest_of(ids, {}), 0};
-  if (std::optional<Cell> cell = store_.find(key); cell && cell->losses.size() + 1 == ids.size()) {
-    ++found_;
-    return std::move(cell->losses);
-  }
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<double> losses = scorer_.losses(ids, progress);
-  store_.insert(key, {.losses = losses, .seconds = seconds_since(start)});
-  return losses;
+  StudyStore::Kept kept = store_.find_or_measure(
+      key, [&](const std::vector<double>& losses) { return losses.size() + 1 == ids.size(); },
+      [&] { return scorer_.losses(ids, progress); });
+  found_ += kept.was_stored ? 1 : 0;
+  return std::move(kept.cell.losses);
 }
 
 std::vector<Answer> StoredScorer::ask(std::span<const int32_t> text,
                                       std::span<const Question> questions,
                                       const Progress& progress) const {
   const CellKey key{scheme_, "ask/" + digest_of(text, questions), 0};
-  if (const std::optional<Cell> cell = store_.find(key)) {
-    if (std::optional<std::vector<Answer>> answers = unflat(cell->losses, questions)) {
-      ++found_;
-      return *std::move(answers);
-    }
-  }
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<Answer> answers = scorer_.ask(text, questions, progress);
-  store_.insert(key, {.losses = flat(answers), .seconds = seconds_since(start)});
-  return answers;
+  std::optional<std::vector<Answer>> answers;
+  const StudyStore::Kept kept = store_.find_or_measure(
+      key,
+      [&](const std::vector<double>& values) {
+        answers = unflat(values, questions);
+        return answers.has_value();
+      },
+      [&] {
+        answers = scorer_.ask(text, questions, progress);
+        return flat(*answers);
+      });
+  found_ += kept.was_stored ? 1 : 0;
+  return *std::move(answers);
 }
 
 }  // namespace ropewalk

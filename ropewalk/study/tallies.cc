@@ -27,12 +27,7 @@ const std::vector<Tally>& Tallies::telling() const {
 }
 
 double Tallies::rank() const {
-  Tally all;
-  for (const Tally& tally : telling()) {
-    all.sum += tally.sum;
-    all.count += tally.count;
-  }
-  const double mean = all.sum / static_cast<double>(all.count);
+  const double mean = mean_of(telling());
   return std::isnan(mean) ? std::numeric_limits<double>::infinity() : mean;
 }
 
