@@ -80,14 +80,8 @@ std::string default_study(const StudyIdentity& identity) {
   return (folder / (identity_digest(identity).substr(0, 24) + ".db")).string();
 }
 
-//   proposed  what the bias curve asks for
-std::vector<std::string> candidates(const Options& options, int64_t trained,
-                                    const std::vector<std::string>& proposed) {
-  if (options.schemes.empty()) {
-    std::vector<std::string> all = candidate_schemes(trained, options.target);
-    all.insert(all.end(), proposed.begin(), proposed.end());
-    return all;
-  }
+std::vector<std::string> candidates(const Options& options, int64_t trained) {
+  if (options.schemes.empty()) return candidate_schemes(trained, options.target);
   std::vector<std::string> chosen = options.schemes;
   // What every table shows, so that nobody mistakes forgetting for reading.
   chosen.push_back("window,size=" + std::to_string(std::max<int64_t>(1, trained / 2)));
@@ -210,7 +204,7 @@ void check_memory(const Options& options, const ModelFile& file, const StudyText
   const Precision precision = options.model.chosen_precision();
   const int64_t trained = trained_length(file.config);
   const int64_t prompt = passage_prompt(text, trained, options.target);
-  for (const std::string& scheme : candidates(options, trained, {})) {
+  for (const std::string& scheme : candidates(options, trained)) {
     const Positions positions = make_positions(file.config, {{.scheme = scheme}});
     refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &positions),
                      kShorter);
@@ -281,6 +275,7 @@ StudyFacts describe_study(const Options& options, const Model& model, const Stud
 std::map<std::string, SchemeFacts> describe_schemes(const Model& model, const RaceOptions& race) {
   std::map<std::string, SchemeFacts> schemes;
   std::vector<std::string> names = race.candidates;
+  names.insert(names.end(), race.proposed.begin(), race.proposed.end());
   names.push_back("declared");
   for (const std::string& name : names) {
     SchemeFacts facts = scheme_facts(model.config(), race.format, name, race.target_length);
@@ -330,17 +325,19 @@ void run(const Options& options) {
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
   StudyFacts facts = describe_study(options, model, text, engine);
   std::map<std::string, SchemeFacts> schemes;
-  const RaceOptions race{.target_length = options.target,
-                         .engine = engine,
-                         .format = model_format(options.model.path),
-                         .candidates = candidates(options, trained, report.proposed()),
-                         .copy_windows = options.copy_windows,
-                         .halve = options.schemes.empty(),
-                         .budget = options.budget,
-                         .on_plan = [&](const RacePlan& plan) {
-                           apply_plan(options, plan, text, facts);
-                           put_facts(store, facts, schemes);
-                         }};
+  const RaceOptions race{
+      .target_length = options.target,
+      .engine = engine,
+      .format = model_format(options.model.path),
+      .candidates = candidates(options, trained),
+      .proposed = options.schemes.empty() ? report.proposed() : std::vector<std::string>{},
+      .copy_windows = options.copy_windows,
+      .halve = options.schemes.empty(),
+      .budget = options.budget,
+      .on_plan = [&](const RacePlan& plan) {
+        apply_plan(options, plan, text, facts);
+        put_facts(store, facts, schemes);
+      }};
   schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);

@@ -26,11 +26,36 @@ enum class Kind {
   kOther,
 };
 
+// What passes took.
+struct Timed {
+  double seconds = 0;
+  int64_t tokens = 0;
+
+  void add(double taken, size_t count) {
+    seconds += taken;
+    tokens += static_cast<int64_t>(count);
+  }
+  bool known() const { return tokens > 0; }
+  // That so many tokens will take.
+  double of(size_t count) const {
+    return kSpare * static_cast<double>(count) * seconds / static_cast<double>(tokens);
+  }
+};
+
 struct Runner {
   Candidate candidate;
   Kind kind = Kind::kOther;
+  std::string family;            // the names of its parts
+  bool may_be_left_out = false;  // for want of time
+  bool depends_on_length = false;
   Positions positions;
+  Timed timed;
 };
+
+// Candidates of which a pass takes about as long.
+using Work = std::pair<Kind, bool>;  // whether the spectrum goes by the length
+
+Work work_of(const Runner& runner) { return {runner.kind, runner.depends_on_length}; }
 
 class Race {
  public:
@@ -42,8 +67,9 @@ class Race {
         store_(store),
         progress_(progress),
         trained_(trained_length(model.config())) {
-    enter("declared");
-    for (const std::string& scheme : options.candidates) enter(scheme);
+    enter("declared", false);
+    for (const std::string& scheme : options.proposed) enter(scheme, false);
+    for (const std::string& scheme : options.candidates) enter(scheme, true);
     whole_ = whole_plan(windows.size(), options.copy_windows, options.halve);
     plan_ = whole_;
   }
@@ -67,7 +93,7 @@ class Race {
   }
 
  private:
-  void enter(const std::string& text) {
+  void enter(const std::string& text, bool may_be_left_out) {
     const ParsedScheme parsed = parse_scheme(text);
     const bool known = std::any_of(runners_.begin(), runners_.end(), [&](const Runner& runner) {
       return runner.candidate.scheme == parsed.text();
@@ -78,6 +104,9 @@ class Race {
         scheme_facts(model_.config(), options_.format, parsed.text(), options_.target_length);
     if (parsed.is_declared()) declared_ = facts;
     runner.candidate = candidate_of(facts, to_string(options_.engine), &declared_);
+    for (const ParsedPart& part : parsed.parts) runner.family += part.scheme->name + "+";
+    runner.may_be_left_out = may_be_left_out;
+    runner.depends_on_length = parsed.depends_on_length();
     runner.positions = make_positions(model_.config(), {{.scheme = parsed.text()}});
     const auto& schemes = runner.positions.schemes;
     runner.candidate.truncates = std::any_of(
@@ -99,48 +128,83 @@ class Race {
         .always = of(Kind::kAlways), .portable = of(Kind::kPortable), .other = of(Kind::kOther)};
   }
 
-  // Of a pass over the longest window, by what passes took so far.
-  ByKind<double> pass_seconds() const {
+  // Of a pass over the longest window, a mean over each kind, by what passes took so far: its own,
+  // else those of the same kind of work.
+  ByKind<double> pass_seconds(const std::vector<Runner*>& racing) const {
     size_t longest = 0;
     for (const Window& window : windows_) longest = std::max(longest, window.ids.size());
+    const auto one = [&](const Runner& runner) {
+      if (runner.timed.known()) return runner.timed.of(longest);
+      const auto found = timed_.find(work_of(runner));
+      return found == timed_.end() ? 0.0 : found->second.of(longest);
+    };
     const auto of = [&](Kind kind) {
-      const auto found = timed_.find(kind);
-      if (found == timed_.end()) return 0.0;
-      return kSpare * static_cast<double>(longest) * found->second.sum /
-             static_cast<double>(found->second.count);
+      double sum = 0;
+      size_t count = 0;
+      for (const Runner* runner : racing) {
+        if (runner->kind != kind) continue;
+        sum += one(*runner);
+        ++count;
+      }
+      return count == 0 ? 0.0 : sum / static_cast<double>(count);
     };
     return {
         .always = of(Kind::kAlways), .portable = of(Kind::kPortable), .other = of(Kind::kOther)};
   }
 
-  // From one pass of each kind, which the race needs in any case.
-  void first_plan(const std::vector<Runner*>& all) {
+  // From one pass of each kind of work, which the race needs in any case.
+  void first_plan(std::vector<Runner*>& alive) {
     const std::vector<int32_t>& ids = windows_.front().ids;
-    for (const Kind kind : {Kind::kAlways, Kind::kPortable, Kind::kOther}) {
-      const auto first = std::ranges::find(runners_, kind, &Runner::kind);
-      if (first == runners_.end()) continue;
-      const Cell cell = pass(*first, "plain", 0, ids);
-      timed_[kind] = {.sum = cell.seconds, .count = static_cast<int64_t>(ids.size())};
+    for (Runner* runner : alive) {
+      const auto [timed, is_first] = timed_.try_emplace(work_of(*runner));
+      if (is_first) timed->second.add(pass(*runner, "plain", 0, ids).seconds, ids.size());
     }
-    const auto plan = fitted_plan(whole_, 0, count(all), pass_seconds(), *options_.budget);
+    std::optional<RacePlan> plan;
+    std::vector<Runner*> racing;
+    for (const size_t per_scheme : kThinnings) {
+      racing = thinned(alive, per_scheme);
+      plan = fitted_plan(whole_, 0, count(racing), pass_seconds(racing), *options_.budget);
+      if (plan) plan->per_scheme = racing.size() < alive.size() ? per_scheme : 0;
+      if (plan && tells_enough(*plan, whole_)) break;
+    }
     if (!plan) {
       const RaceCost least =
-          remaining_cost(shortest_plan(whole_, 0), 0, count(all), pass_seconds());
+          remaining_cost(shortest_plan(whole_, 0), 0, count(racing), pass_seconds(racing));
       throw Error(
           "budget",
           fmt::format("must be at least {:.2f} s, for one window under each of {} candidates",
-                      std::ceil(100 * least.seconds) / 100, all.size()),
+                      std::ceil(100 * least.seconds) / 100, racing.size()),
           fmt::format("{:.2f} s", *options_.budget), "or name fewer candidates");
     }
     plan_ = *plan;
+    alive = racing;
     timed_.clear();  // these passes are counted where they have their turn
+  }
+
+  // Of every scheme the settings in the middle of its range. Those that must not be left out stay.
+  std::vector<Runner*> thinned(const std::vector<Runner*>& all, size_t per_scheme) const {
+    if (!options_.halve) return all;
+    std::map<std::pair<Kind, std::string>, std::vector<Runner*>> families;
+    std::vector<Runner*> kept;
+    for (Runner* runner : all) {
+      if (runner->may_be_left_out && runner->kind != Kind::kAlways) {
+        families[{runner->kind, runner->family}].push_back(runner);
+      } else {
+        kept.push_back(runner);
+      }
+    }
+    for (const auto& [family, members] : families) {
+      for (const size_t k : middle_of(members.size(), per_scheme)) kept.push_back(members[k]);
+    }
+    std::sort(kept.begin(), kept.end());  // runners lie in one array
+    return kept;
   }
 
   // Cuts the plan to what time is left.
   void refit(size_t scored, const std::vector<Runner*>& alive) {
     if (options_.budget) {
       const auto plan =
-          fitted_plan(plan_, scored, count(alive), pass_seconds(), *options_.budget - spent_);
+          fitted_plan(plan_, scored, count(alive), pass_seconds(alive), *options_.budget - spent_);
       plan_ = plan ? *plan : shortest_plan(plan_, scored);
     }
     tell_plan(scored, alive);
@@ -200,9 +264,8 @@ class Race {
     runner.candidate.seconds += cell.seconds;
     runner.candidate.tokens += static_cast<int64_t>(ids.size());
     spent_ += cell.seconds;
-    Tally& timed = timed_[runner.kind];
-    timed.sum += cell.seconds;
-    timed.count += static_cast<int64_t>(ids.size());
+    runner.timed.add(cell.seconds, ids.size());
+    timed_[work_of(runner)].add(cell.seconds, ids.size());
     ++progress_now_.done;
     return std::move(cell.losses);
   }
@@ -237,7 +300,7 @@ class Race {
   // Another window of the copy test.
   bool affords_copies(const std::vector<Runner*>& finalists) const {
     const RacePlan one = {.windows = {}, .copy_windows = 1, .divisor = 0};
-    return remaining_cost(one, 0, count(finalists), pass_seconds()).seconds <=
+    return remaining_cost(one, 0, count(finalists), pass_seconds(finalists)).seconds <=
            *options_.budget - spent_;
   }
 
@@ -245,6 +308,7 @@ class Race {
     const std::span<const Tally> declared = runners_.front().candidate.tallies.inside;
     std::vector<Candidate> candidates;
     for (Runner& runner : runners_) {
+      if (runner.candidate.tallies.inside.empty()) continue;  // left out
       fill_estimates(declared.first(runner.candidate.tallies.inside.size()), runner.candidate);
       candidates.push_back(runner.candidate);
     }
@@ -262,8 +326,8 @@ class Race {
   RacePlan whole_;  // where time does not matter
   RacePlan plan_;
   std::optional<RacePlan> told_;
-  double spent_ = 0;             // seconds, of every pass that counts
-  std::map<Kind, Tally> timed_;  // seconds, tokens
+  double spent_ = 0;  // seconds, of every pass that counts
+  std::map<Work, Timed> timed_;
   std::set<CellKey> counted_;    // as run now or as resumed
   std::vector<Runner> runners_;  // "declared" first
   RaceProgress progress_now_;

@@ -26,7 +26,8 @@ struct RaceOptions {
   TargetEngine engine = TargetEngine::kLlamaCpp;
   ModelFormat format = ModelFormat::kGguf;  // of the model's file
   std::vector<std::string> candidates;  // scheme strings; "declared" is added where it is missing
-  size_t copy_windows = 4;              // windows of the copy test, at most
+  std::vector<std::string> proposed = {};  // raced as well, and never left out for want of time
+  size_t copy_windows = 4;                 // windows of the copy test, at most
   bool halve = true;  // false: every candidate runs every window and the copy test
   // Seconds that all passes may take, those included that the study has already. By what passes
   // took so far the plan is cut, before every window. The study keeps these times, so that a race

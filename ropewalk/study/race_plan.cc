@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace ropewalk {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kFewest = 3;      // of each kind, where one in two stays
 constexpr size_t kFewWindows = 4;  // fewer give intervals that mean little
 constexpr size_t kDivisors[] = {3, 4, 6, 8, 16, 32};
+constexpr size_t kHardest = 8;  // halving that still leaves something to chance
 
 // `count` of the plan's windows, those that were scored among them.
 RacePlan with_windows(const RacePlan& plan, size_t scored, size_t count, size_t copies) {
@@ -33,6 +35,18 @@ size_t survivors(size_t racing, size_t divisor) {
   if (divisor == 0) return racing;
   const size_t fewest = divisor == 2 ? kFewest : 1;
   return std::min(racing, std::max(fewest, (racing + divisor - 1) / divisor));
+}
+
+std::vector<size_t> middle_of(size_t count, size_t kept) {
+  const size_t size = kept == 0 ? count : std::min(count, kept);
+  std::vector<size_t> indexes(size);
+  std::iota(indexes.begin(), indexes.end(), (count - size + 1) / 2);
+  return indexes;
+}
+
+bool tells_enough(const RacePlan& plan, const RacePlan& whole) {
+  return plan.windows.size() >= std::min(kFewWindows, whole.windows.size()) &&
+         plan.divisor <= kHardest;
 }
 
 RaceCost remaining_cost(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
@@ -103,6 +117,8 @@ std::string left_out(const RacePlan& plan, const RacePlan& whole) {
                                  whole.windows.size(), plan.copy_windows, whole.copy_windows);
   if (plan.divisor != whole.divisor)
     text += fmt::format(", one in {} kept from rung to rung", plan.divisor);
+  if (plan.per_scheme != whole.per_scheme)
+    text += fmt::format(", the middle {} of every scheme's settings", plan.per_scheme);
   return text;
 }
 

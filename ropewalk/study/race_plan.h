@@ -1,4 +1,5 @@
-// How much of a race is run where time is short: fewer windows first, then harder halving.
+// How much of a race is run where time is short: fewer windows first, then harder halving, then
+// fewer settings of each scheme.
 #ifndef ROPEWALK_STUDY_RACE_PLAN_H_
 #define ROPEWALK_STUDY_RACE_PLAN_H_
 
@@ -12,7 +13,8 @@ namespace ropewalk {
 struct RacePlan {
   std::vector<size_t> windows;  // rising, in the order in which they are run
   size_t copy_windows = 0;      // the first so many of them, at most all
-  size_t divisor = 2;  // after each rung one in so many of each kind stays; 0: every one does
+  size_t divisor = 2;     // after each rung one in so many of each kind stays; 0: every one does
+  size_t per_scheme = 0;  // settings of one scheme that enter; 0: all
 
   bool operator==(const RacePlan&) const = default;
 };
@@ -35,6 +37,9 @@ RacePlan whole_plan(size_t windows, size_t copy_windows, bool halve);
 // Of `racing` of one kind, how many a rung leaves; never fewer than 3 where one in two stays.
 size_t survivors(size_t racing, size_t divisor);
 
+// Indexes of the `kept` of `count` settings that lie in the middle of their scheme's range, rising.
+std::vector<size_t> middle_of(size_t count, size_t kept);
+
 // What is yet to be run, known beforehand: halving goes by numbers, not by results.
 //   scored   windows that all of `racing` have run
 //   seconds  of a pass over one window
@@ -49,6 +54,13 @@ RaceCost remaining_cost(const RacePlan& plan, size_t scored, ByKind<size_t> raci
 // plan's; afterwards they are its first. Nothing where even the last costs more.
 std::optional<RacePlan> fitted_plan(const RacePlan& plan, size_t scored, ByKind<size_t> racing,
                                     const ByKind<double>& seconds, double budget);
+
+// How many settings of one scheme enter a race of too many candidates, by the time there is.
+inline constexpr size_t kThinnings[] = {0, 2, 1};  // 0: all
+
+// Whether the plan is long enough to tell its candidates apart: 4 windows, or all, and a divisor of
+// at most 8. Where it is not, fewer candidates say more.
+bool tells_enough(const RacePlan& plan, const RacePlan& whole);
 
 // The last of those: what a race is cut to that must end.
 RacePlan shortest_plan(const RacePlan& plan, size_t scored);

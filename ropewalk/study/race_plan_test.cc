@@ -78,5 +78,27 @@ TEST(RacePlan, SaysWhatItLeftOut) {
             "3 of 8 windows, 1 of 4 in the copy test, one in 8 kept from rung to rung");
 }
 
+TEST(RacePlan, ThinsToTheMiddleOfEveryScheme) {
+  EXPECT_EQ(middle_of(3, 0), (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(middle_of(3, 1), std::vector<size_t>{1});
+  EXPECT_EQ(middle_of(4, 2), (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(middle_of(5, 2), (std::vector<size_t>{2, 3}));
+  EXPECT_EQ(middle_of(1, 2), std::vector<size_t>{0});
+  EXPECT_TRUE(middle_of(0, 2).empty());
+}
+
+TEST(RacePlan, SaysWhereFewerCandidatesWouldTellMore) {
+  const RacePlan whole = whole_plan(8, 4, true);
+  RacePlan plan = whole;
+  EXPECT_TRUE(tells_enough(plan, whole));
+  plan.windows.resize(3);
+  EXPECT_FALSE(tells_enough(plan, whole));
+  plan = whole;
+  plan.divisor = 16;
+  EXPECT_FALSE(tells_enough(plan, whole));
+  const RacePlan short_text = whole_plan(1, 1, true);
+  EXPECT_TRUE(tells_enough(short_text, short_text));
+}
+
 }  // namespace
 }  // namespace ropewalk
