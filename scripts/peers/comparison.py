@@ -14,23 +14,27 @@ SHARED = pathlib.Path(os.environ["ROPEWALK_SHARED"])
 
 
 class Comparison:
-    """Rows of figures, ours beside the peer's; a row without a bound only reports."""
+    """Rows of figures, ours beside the peer's; a row without a bound only reports.
 
-    def __init__(self, title: str):
+    measure: what is told of the two figures, and bounded
+    """
+
+    def __init__(self, title: str, measure="difference"):
         self.title = title
+        self.measure = measure
         self.rows = []
 
-    def add(self, name, ours, peer, difference, bound=None):
-        holds = None if bound is None else bool(difference <= bound)
-        self.rows.append(dict(name=name, ours=ours, peer=peer, difference=difference, bound=bound, holds=holds))
-        print(f"   {name}: {shown(difference)}", file=sys.stderr, flush=True)
+    def add(self, name, ours, peer, value, bound=None):
+        holds = None if bound is None else bool(value <= bound)
+        self.rows.append({"name": name, "ours": ours, "peer": peer, self.measure: value, "bound": bound, "holds": holds})
+        print(f"   {name}: {shown(value)}", file=sys.stderr, flush=True)
 
     def finish(self, json_path=None) -> int:
         """Prints the table, writes the rows, gives the exit status."""
         print(f"\n{self.title}\n")
-        head = ("", "ours", "peer", "difference", "bound", "")
+        head = ("", "ours", "peer", self.measure, "bound", "")
         lines = [head] + [
-            (row["name"], shown(row["ours"]), shown(row["peer"]), shown(row["difference"]), shown(row["bound"]),
+            (row["name"], shown(row["ours"]), shown(row["peer"]), shown(row[self.measure]), shown(row["bound"]),
              {True: "holds", False: "FAILS", None: "reported"}[row["holds"]])
             for row in self.rows
         ]
@@ -56,7 +60,10 @@ def arguments(description: str, **more) -> argparse.Namespace:
     parser.add_argument("--json", metavar="OUT", help="also write the rows, as a JSON array, to this file")
     parser.add_argument("--threads", type=int, default=2, help="of either engine")
     for name, (default, text) in more.items():
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text}; {default} unless given")
+        if isinstance(default, bool):
+            parser.add_argument(f"--{name}", action="store_true", help=text)
+        else:
+            parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text}; {default} unless given")
     return parser.parse_args()
 
 
@@ -98,12 +105,22 @@ def llama_cpp(**job) -> dict:
         return json.loads(answer.read_text())
 
 
+def scored_by(command, windows) -> list:
+    """For each window, what a program answers to its ids with, negated: losses for its log-probabilities."""
+    text = "".join(" ".join(map(str, ids)) + "\n" for ids in windows)
+    output = subprocess.run([*map(str, command)], check=True, input=text, stdout=subprocess.PIPE, text=True).stdout
+    return [[-float(number) for number in line.split()] for line in output.splitlines()]
+
+
 def llama_losses(model, windows, kv, threads, *more) -> list:
     """For each window (len(ids) - 1), -ln p(ids[t + 1]), by llama_scorer; more: its further arguments."""
-    text = "".join(" ".join(map(str, ids)) + "\n" for ids in windows)
-    command = [os.environ["ROPEWALK_PEERS_SCORER"], str(model), kv, str(threads), *map(str, more)]
-    output = subprocess.run(command, check=True, input=text, stdout=subprocess.PIPE, text=True).stdout
-    return [[-float(number) for number in line.split()] for line in output.splitlines()]
+    return scored_by([os.environ["ROPEWALK_PEERS_SCORER"], model, kv, threads, *more], windows)
+
+
+def llama_tool_losses(what, model, windows, *options) -> list:
+    """For each window the losses of all its tokens or, by the tool's definition, of the second halves of -c, by
+    llama_perplexity, which reads options as llama.cpp's commands do."""
+    return scored_by([os.environ["ROPEWALK_PEERS_LLAMA_PERPLEXITY"], what, "-m", model, *options], windows)
 
 
 def llama_states(model, windows, threads) -> list:
