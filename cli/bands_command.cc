@@ -7,6 +7,8 @@
 #include <string>
 
 #include "cli/bands_report.h"
+#include "cli/bands_tables.h"
+#include "cli/bias_table.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
@@ -27,6 +29,7 @@ struct Options {
   int64_t target = 0;  // 0: not given
   int64_t queries = 64;
   uint64_t seed = 1;
+  std::string into;
   bool every_pair = false;
   bool json = false;
 };
@@ -55,6 +58,9 @@ void run(const Options& options) {
   MemoryRun memory = MemoryRun::losses(precision, text.longest_window(), &declared);
   memory.rows = text.longest_window();  // queries and keys are looked at in one pass over a window
   refuse_too_large(file, memory, "a shorter --length");
+  std::optional<StudyAddition> addition;
+  if (!options.into.empty())
+    addition.emplace(options.into, options.model.path, options.model.precision);
   const Model model(std::move(file), precision);
   ShownBands shown{
       .model = options.model.path, .text = text.describe(), .seed = options.seed, .report = {}};
@@ -66,6 +72,11 @@ void run(const Options& options) {
                                             .seed = options.seed,
                                             .skipped_keys = kSkippedTokens}},
                                  [&](double share) { line.update(share); });
+  }
+  if (addition) {
+    std::vector<StudyTable> tables = usage_tables(shown.report);
+    if (auto bias = bias_table(shown.report.bias)) tables.push_back(std::move(*bias));
+    addition->add(tables);
   }
   fmt::print("{}", options.json ? to_json(shown) : to_text(shown, options.every_pair));
 }
@@ -96,6 +107,7 @@ void add_bands_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of the choice of these tokens")
       ->capture_default_str();
+  add_into_option(*command, options->into);
   command->add_flag("--pairs", options->every_pair, "A row for every pair");
   command->add_flag("--json", options->json, "One JSON object, with every layer, head and pair");
   command->callback([options] { run(*options); });

@@ -6,8 +6,8 @@
 
 namespace ropewalk {
 
-std::string bias_record(const BiasReport& bias) {
-  if (bias.median.empty()) return "";
+std::optional<StudyTable> bias_table(const BiasReport& bias) {
+  if (bias.median.empty()) return std::nullopt;
   const std::string name = fmt::format("median of {} heads", bias.heads.size());
   ResultTable table{
       .name = kBiasTable,
@@ -27,15 +27,15 @@ std::string bias_record(const BiasReport& bias) {
   if (bias.cap) rules.push_back({.at = static_cast<double>(*bias.cap), .text = "lowest"});
   if (bias.median_collapse)
     rules.push_back({.at = static_cast<double>(*bias.median_collapse), .text = "collapse"});
-  nlohmann::ordered_json out = to_json(table);
-  out["picture"] = {
-      {"description", "A line of the median bias curve against distance."},
-      {"spec", line_spec({.x = {.column = "distance", .title = "distance (tokens)", .is_log = true},
-                          .y = {.column = "bias", .title = "B(d) (logits)"},
-                          .series = "curve",
-                          .x_rules = rules},
-                         {{.name = name, .shown = true}})}};
-  return out.dump();
+  return StudyTable{
+      .table = std::move(table),
+      .spec = line_spec({.x = {.column = "distance", .title = "distance (tokens)", .is_log = true},
+                         .y = {.column = "bias", .title = "B(d) (logits)"},
+                         .series = "curve",
+                         .is_own = true,
+                         .x_rules = rules},
+                        {{.name = name}}),
+      .description = "A line of the median bias curve against distance."};
 }
 
 }  // namespace ropewalk

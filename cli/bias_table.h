@@ -1,17 +1,17 @@
 #ifndef ROPEWALK_CLI_BIAS_TABLE_H_
 #define ROPEWALK_CLI_BIAS_TABLE_H_
 
-#include <string>
+#include <optional>
 
+#include "cli/study_addition.h"
 #include "ropewalk/study/bias_curve.h"
 
 namespace ropewalk {
 
 inline constexpr const char* kBiasTable = "bias_curve";
 
-// The median bias curve with its picture, as a study keeps tables (study/record.h). Empty where no head
-// is open.
-std::string bias_record(const BiasReport& bias);
+// The median bias curve with its picture. Nothing where no head is open.
+std::optional<StudyTable> bias_table(const BiasReport& bias);
 
 }  // namespace ropewalk
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bands_tables.h"
 #include "cli/bias_table.h"
 #include "cli/extend_report.h"
 #include "cli/model_options.h"
@@ -36,6 +37,7 @@ namespace ropewalk {
 namespace {
 
 constexpr int64_t kShownTokens = 60;
+constexpr int64_t kUsageTokens = 2048;  // that pair usage is told from
 constexpr const char* kShorter = "a shorter --to";
 
 struct Options {
@@ -294,8 +296,22 @@ void put_facts(StudyStore& store, const StudyFacts& facts,
 }
 
 void put_bias(StudyStore& store, const BiasReport& bias) {
-  const std::string record = bias_record(bias);
-  if (!record.empty()) store.put_records({{std::string(kTableRecords) + kBiasTable, record}});
+  if (const auto table = bias_table(bias))
+    store.put_records({{std::string(kTableRecords) + kBiasTable, table_record(*table)}});
+}
+
+// What pairs are used for inside the trained length, for the report; once in a study.
+void put_usage(StudyStore& store, const Model& model, const StudyText& text, int64_t target) {
+  if (store.record(std::string(kTableRecords) + kPairUsageTable)) return;
+  Window window = text.windows.front();
+  const int64_t tokens = std::min(
+      {static_cast<int64_t>(window.ids.size()), trained_length(model.config()), kUsageTokens});
+  window.ids.resize(static_cast<size_t>(tokens));
+  std::map<std::string, std::string> records;
+  for (const StudyTable& one :
+       usage_tables(measure_bands(model, {window}, {.target_length = target})))
+    records[kTableRecords + one.table.name] = table_record(one);
+  store.put_records(records);
 }
 
 void run(const Options& options) {
@@ -341,6 +357,8 @@ void run(const Options& options) {
   schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);
+  if (report.bias && schemes.at("declared").keeps_distances)
+    put_usage(store, model, text, options.target);
   {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));

@@ -14,6 +14,7 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/recall_report.h"
+#include "cli/recall_tables.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"
@@ -38,6 +39,7 @@ struct Options {
   uint64_t seed = 1;
   size_t copy_windows = 4;
   std::string study;
+  std::string into;
   bool json = false;
 };
 
@@ -208,6 +210,9 @@ void run(const Options& options) {
   const RecallPlan plan = plan_of(options, trained);
   const std::vector<Document> documents = read_documents(options.texts, file);
   check_memory(options, file, positions);
+  std::optional<StudyAddition> addition;
+  if (!options.into.empty())
+    addition.emplace(options.into, options.model.path, options.model.precision);
   const Work work = plan_work(options, file, documents, plan);
   const Model model(std::move(file), options.model.chosen_precision());
 
@@ -227,6 +232,7 @@ void run(const Options& options) {
           work.by_position.empty() ? 0 : work.by_position.front().repeats.front().distance,
       .self_test = self_test(model.tokenizer(), work.haystacks)};
   measure_all(options, model, positions, work, report);
+  if (addition) addition->add(recall_tables(report));
   report.run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.run.threads = omp_get_max_threads();
@@ -272,6 +278,7 @@ void add_recall_command(CLI::App& app) {
                    "SQLite file that keeps every finished pass, so that a killed run goes on")
       ->check(CLI::Validator(
           [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
+  add_into_option(*command, options->into);
   command->add_flag("--json", options->json,
                     "One JSON object; all that may differ between equal runs stands under \"run\"");
   command->callback([options] { run(*options); });

@@ -16,20 +16,6 @@ using Json = nlohmann::ordered_json;
 
 // ---- the page
 
-std::string meaning(RecallTask task) {
-  switch (task) {
-    case RecallTask::kPasskey:
-      return "one number in a passage said over and over";
-    case RecallTask::kNeedles:
-      return "numbers of several names in the text";
-    case RecallTask::kLatest:
-      return "a number that changes: which is the last";
-    case RecallTask::kOrder:
-      break;
-  }
-  return "of two who came, who came first; depths of the two";
-}
-
 std::string beyond_mark(const RecallReport& report, int64_t tokens) {
   return report.trained_length > 0 && tokens > report.trained_length ? " *" : "";
 }
@@ -87,7 +73,7 @@ std::string task_table(const RecallReport& report, const SchemeRecall& scheme, R
     chance = first->chance;
     free = free || first->strict;
   }
-  std::string text = fmt::format("\n  {}: {}", to_string(task), meaning(task));
+  std::string text = fmt::format("\n  {}: {}", to_string(task), meaning_of(task));
   text += places.empty() ? "\n" : fmt::format("; chance {:.3g}\n", chance);
   Table table(4);
   if (!places.empty()) table.add(heads);
@@ -206,6 +192,20 @@ Json to_json(const std::vector<CopyPoint>& points, const char* at) {
 }
 
 }  // namespace
+
+std::string meaning_of(RecallTask task) {
+  switch (task) {
+    case RecallTask::kPasskey:
+      return "one number in a passage said over and over";
+    case RecallTask::kNeedles:
+      return "numbers of several names in the text";
+    case RecallTask::kLatest:
+      return "a number that changes: which is the last";
+    case RecallTask::kOrder:
+      break;
+  }
+  return "of two who came, who came first; depths of the two";
+}
 
 std::string to_text(const RecallReport& report) {
   std::string text = paragraph(report.text, "", 2);

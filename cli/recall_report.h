@@ -48,6 +48,9 @@ struct RecallReport {
   } run;
 };
 
+// "one number in a passage said over and over"
+std::string meaning_of(RecallTask task);
+
 // A page. Intervals of the depth tables are in the JSON alone.
 std::string to_text(const RecallReport& report);
 // All that may differ between equal runs stands under "run".

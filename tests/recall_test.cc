@@ -67,6 +67,45 @@ TEST_F(Recall, ThreadsChangeNothingAndSeedsDo) {
   EXPECT_NE(one["schemes"][0]["recall"], other["schemes"][0]["recall"]);
 }
 
+TEST_F(Recall, GoesIntoTheReportOfAStudy) {
+  const std::string study = path("study.db");
+  ASSERT_EQ(run({"extend", model(), "--text", book(), "--to", "1024", "--windows", "2", "--study",
+                 study, "--scheme", "cap,window=64"})
+                .status,
+            0);
+  run_json(words({"--scheme", "declared", "cap,window=64", "--into", study}));
+  ASSERT_EQ(run({"bands", model(), "--text", book(), "--into", study}).status, 0);
+  ASSERT_EQ(run({"report", study, "--json", path("report.json")}).status, 0);
+  const Json report = Json::parse(read_file(path("report.json")));
+  for (const char* name : {"recall_passkey", "recall_order", "copy_by_position", "pair_usage",
+                           "relations", "bias_curve"}) {
+    ASSERT_TRUE(report["tables"].contains(name)) << name;
+    EXPECT_FALSE(report["tables"][name]["rows"].empty()) << name;
+    EXPECT_TRUE(report["pictures"].contains(std::string("table-") + name)) << name;
+  }
+  double sum = 0;  // shares of one run of distances
+  for (const Json& row : report["tables"]["pair_usage"]["rows"]) {
+    if (row["distances"] == "1-9") sum += row["share"].get<double>();
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+TEST_F(Recall, OnlyAStudyOfThisModelTakesIt) {
+  const std::string missing = path("missing.db");
+  EXPECT_THAT(run(words({"--into", missing})).err, HasSubstr("must be a study of `extend`"));
+  EXPECT_FALSE(std::filesystem::exists(missing));
+  const std::string own = path("own.db");
+  run_json(words({"--tasks", "passkey", "--study", own}));
+  EXPECT_THAT(run(words({"--into", own})).err, HasSubstr("own.db"));
+  const std::string study = path("study.db");
+  ASSERT_EQ(run({"extend", model(), "--text", book(), "--to", "1024", "--windows", "2", "--study",
+                 study, "--scheme", "cap,window=64"})
+                .status,
+            0);
+  EXPECT_THAT(run(words({"--into", study, "--precision", "bf16"})).err,
+              HasSubstr("of another precision"));
+}
+
 TEST_F(Recall, AStudyGoesOn) {
   const std::string study = path("recall.db");
   const Json first = run_json(words({"--study", study}));

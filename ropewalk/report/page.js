@@ -43,6 +43,7 @@
       host.querySelectorAll("svg, svg *").forEach((part) => {
         for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
       });
+      host.style.minHeight = "0";  // held the place until now
       if (picture.series) views.push(drawn.view);
     } catch (error) {
       host.textContent = `This picture could not be drawn (${error.message}); its numbers are below.`;

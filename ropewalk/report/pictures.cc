@@ -1,5 +1,7 @@
 #include "ropewalk/report/pictures.h"
 
+#include <fmt/core.h>
+
 namespace ropewalk {
 namespace {
 
@@ -78,17 +80,22 @@ Json head() {
           {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}}};
 }
 
-}  // namespace
-
-Json line_spec(const LinePicture& picture, const std::vector<Series>& series) {
-  Json out = head();
+// Of the series that a reader has chosen on the page.
+void add_choice(const std::vector<Series>& series, const std::string& column, Json& spec) {
   Json chosen = Json::array();
   for (const Series& one : series) {
     if (one.shown) chosen.push_back(one.name);
   }
-  out["params"] = Json::array({{{"name", "shown"}, {"value", chosen}}});
+  spec["params"] = Json::array({{{"name", "shown"}, {"value", chosen}}});
+  spec["transform"].push_back({{"filter", "indexof(shown, datum." + column + ") >= 0"}});
+}
+
+}  // namespace
+
+Json line_spec(const LinePicture& picture, const std::vector<Series>& series) {
+  Json out = head();
   out["transform"] = filters(picture.x, picture.y);
-  out["transform"].push_back({{"filter", "indexof(shown, datum." + picture.series + ") >= 0"}});
+  if (!picture.is_own) add_choice(series, picture.series, out);
 
   Json x = axis_json(picture.x, true);
   const Json y = axis_json(picture.y, false);
@@ -166,6 +173,42 @@ Json point_spec(const PointPicture& picture, const std::vector<std::string>& kin
                     {"encoding", {{"x", x}, {"y", y}, {"text", {{"field", picture.label}}}}}});
   add_rules(picture.x_rules, "x", layers);
   out["layer"] = std::move(layers);
+  return out;
+}
+
+Json heat_spec(const HeatPicture& picture) {
+  constexpr int kRowHeight = 22;         // pixels
+  constexpr int kLongestLabel = 150;     // pixels: a phone has 360
+  constexpr double kLightEnough = 0.45;  // of the colours, for black text
+  Json out = head();
+  out["height"] = {{"step", kRowHeight}};
+  const auto side = [](const PictureField& field) {
+    return Json{
+        {"field", field.column}, {"type", "ordinal"}, {"title", field.title}, {"sort", nullptr}};
+  };
+  Json x = side(picture.x);
+  x["axis"] = {{"labelAngle", 0}, {"orient", "top"}};
+  Json y = side(picture.y);
+  y["axis"] = {{"labelLimit", kLongestLabel}};
+  const std::string value = "datum." + picture.value.column;
+  const Json number = {
+      {"field", picture.value.column}, {"type", "quantitative"}, {"title", picture.value.title}};
+  Json color = number;
+  color["scale"] = {{"scheme", "viridis"}, {"domain", {0, 1}}, {"clamp", true}};
+  color["legend"] = nullptr;
+  Json text = number;
+  text["format"] = ".2f";
+  Json tooltip = Json::array();
+  for (const PictureField* field : {&picture.y, &picture.x, &picture.value})
+    tooltip.push_back({{"field", field->column}, {"title", field->title}});
+  const Json text_color = {
+      {"condition", {{"test", fmt::format("{} > {}", value, kLightEnough)}, {"value", "black"}}},
+      {"value", "white"}};
+  out["layer"] =
+      Json::array({{{"mark", {{"type", "rect"}}},
+                    {"encoding", {{"x", x}, {"y", y}, {"color", color}, {"tooltip", tooltip}}}},
+                   {{"mark", {{"type", "text"}, {"fontSize", 11}}},
+                    {"encoding", {{"x", x}, {"y", y}, {"text", text}, {"color", text_color}}}}});
   return out;
 }
 

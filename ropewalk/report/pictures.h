@@ -33,6 +33,7 @@ struct LinePicture {
   bool bars = false;    // intervals as bars on every point; else as a band
   bool is_line = true;  // false: points alone
   std::string series;   // column
+  bool is_own = false;  // series of its own, all drawn: no reader's choice of the page's
   std::vector<PictureRule> x_rules;
   std::vector<PictureRule> y_rules;
 };
@@ -49,6 +50,20 @@ struct PointPicture {
 };
 nlohmann::ordered_json point_spec(const PointPicture& picture,
                                   const std::vector<std::string>& kinds);
+
+struct PictureField {
+  std::string column;
+  std::string title;
+};
+
+// A grid of cells, colours from 0 to 1, each with its number. Rows and columns stand as the table has
+// them first.
+struct HeatPicture {
+  PictureField x;
+  PictureField y;
+  PictureField value;
+};
+nlohmann::ordered_json heat_spec(const HeatPicture& picture);
 
 // The grey of rules, which a page puts its own in place of.
 inline constexpr const char* kRuleColor = "#767676";

@@ -36,6 +36,10 @@ std::string model_digest(const std::string& model) {
   return digest.hex();
 }
 
+StudyIdentity model_identity(const std::string& model, const std::string& precision) {
+  return {{"version", kMeasuresVersion}, {"model", model_digest(model)}, {"precision", precision}};
+}
+
 StudyIdentity study_identity(const std::string& model, const std::string& precision,
                              const std::vector<Window>& windows, int64_t target_length) {
   Sha256 text;

@@ -15,6 +15,10 @@ namespace ropewalk {
 // Throws Error where it cannot be read.
 std::string model_digest(const std::string& model);
 
+// What measurements of one model have in common that can stand in one study: its bytes, the precision,
+// the version of what is measured.
+StudyIdentity model_identity(const std::string& model, const std::string& precision);
+
 // The model's bytes, the windows' tokens, the length, the precision, and the version of what is
 // measured; no paths.
 //   model  a file, or a Hugging Face directory. Throws Error where it cannot be read.

@@ -1,0 +1,52 @@
+#include "cli/study_addition.h"
+
+#include <filesystem>
+#include <map>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/study/identity.h"
+#include "ropewalk/study/record.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr const char* kMake = "make one with ropewalk extend --study";
+
+// Opening would make a study of a name that is not there.
+const std::string& existing(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed))
+    throw Error(path, "must be a study of `extend`", "no such file", kMake);
+  return path;
+}
+
+}  // namespace
+
+std::string table_record(const StudyTable& added) {
+  nlohmann::ordered_json out = to_json(added.table);
+  out["picture"] = {{"description", added.description}, {"spec", added.spec}};
+  return out.dump();
+}
+
+StudyAddition::StudyAddition(const std::string& path, const std::string& model,
+                             const std::string& precision)
+    : store_(existing(path), model_identity(model, precision)) {
+  if (!store_.record(kFactsRecord))
+    throw Error(path, "must be a study of `extend`", "a study of another kind", kMake);
+}
+
+void StudyAddition::add(const std::vector<StudyTable>& tables) {
+  std::map<std::string, std::string> records;
+  for (const StudyTable& one : tables) records[kTableRecords + one.table.name] = table_record(one);
+  store_.put_records(records);
+}
+
+void add_into_option(CLI::App& command, std::string& path) {
+  command
+      .add_option("--into", path,
+                  "A study of `extend` of this model and precision: its report shows the result")
+      ->check(CLI::Validator(
+          [](std::string& name) { return name.empty() ? "must name a file" : ""; }, "FILE"));
+}
+
+}  // namespace ropewalk
