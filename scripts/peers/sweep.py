@@ -4,8 +4,8 @@
 Ours: one `ropewalk extend` with the ten and one window of N tokens, the whole command: reading, the bias curve, and the
 window and sinks that it always adds. One pass gives the losses at all positions. Theirs: for each setting and length n
 a command of its own, which reads the model and scores the second half of the first n of the same tokens, the fewest
-that it can be asked for: 2 threads, its default batches, and flash attention or not, whichever is faster at that length. Of
-the ten so many are run, and the mean of their times stands for each; --all runs every one.
+that it can be asked for: 2 threads, its default batches, and flash attention or not, whichever is faster at that
+length. Of the ten so many are run, and the mean of their times stands for each; --all runs every one.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from comparison import SHARED, Comparison, arguments, llama_tool_losses, mean, ours
+from comparison import SHARED, Comparison, arguments, llama_tool_losses, mean, ours, saved_ids
 
 GOAL = 0.2
 WAR = SHARED / "text/war_and_peace_plain.txt"
@@ -34,13 +34,17 @@ def settings(base: float, trained: int, ratio: float) -> list:
     bases = [ratio, 2 * ratio, 4 * ratio, 8 * ratio]
     yarn = [ratio, 2 * ratio, 4 * ratio]
     return [
-        *(Setting(f"yarn,factor={f:g}", ("--rope-scaling", "yarn", "--rope-scale", f"{f:g}", "--yarn-orig-ctx", trained))
-          for f in yarn),
+        *(Setting(f"yarn,factor={f:g}",
+                  ("--rope-scaling", "yarn", "--rope-scale", f"{f:g}", "--yarn-orig-ctx", trained)) for f in yarn),
         *(Setting(f"base,factor={f:g}", ("--rope-scaling", "none", "--rope-freq-base", f"{f * base:.9g}"))
           for f in bases),
         *(Setting(f"linear,factor={f:g}", ("--rope-scaling", "linear", "--rope-scale", f"{f:g}")) for f in linear),
         Setting("declared", ()),
     ]
+
+
+def tell(words: str) -> None:
+    print(f"   {words}", file=sys.stderr, flush=True)
 
 
 def seconds_of(run) -> tuple:
@@ -53,12 +57,11 @@ def seconds_of(run) -> tuple:
 def our_study(model, ids, options, tried) -> tuple:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        document = folder / "ids.json"
-        document.write_text(str(ids))
+        document = saved_ids(folder, "text", ids)
         schemes = [setting.scheme for setting in tried]
-        return seconds_of(lambda: ours("extend", model, "--to", len(ids), "--ids", document, "--windows", 1, "--copy-windows", 0,
-                                       "--precision", options.precision, "--threads", options.threads,
-                                       "--study", folder / "study.db", "--scheme", *schemes))
+        return seconds_of(lambda: ours(
+            "extend", model, "--to", len(ids), "--ids", document, "--windows", 1, "--copy-windows", 0, "--precision",
+            options.precision, "--threads", options.threads, "--study", folder / "study.db", "--scheme", *schemes))
 
 
 def their_runs(model, ids, length, options, measured) -> tuple:
@@ -68,11 +71,10 @@ def their_runs(model, ids, length, options, measured) -> tuple:
     for k, setting in enumerate(measured):
         # Both ways once, then the faster one.
         flash = ("on", "off")[k] if k < 2 else min(times, key=lambda way: mean(times[way]))
-        print(f"   llama.cpp, {setting.scheme}, {length} tokens, flash attention {flash}, run {k + 1} of {len(measured)}",
-              file=sys.stderr, flush=True)
+        tell(f"llama.cpp, {setting.scheme}, {length} tokens, flash attention {flash}, run {k + 1} of {len(measured)}")
         taken, losses = seconds_of(lambda: llama_tool_losses(
             "halves", model, [ids[:length]], *setting.options, "-c", length, "-t", options.threads, "-fa", flash))
-        print(f"      {taken:.1f} s", file=sys.stderr, flush=True)
+        tell(f"   {taken:.1f} s")
         times[flash].append(taken)
         found[setting.scheme] = mean(losses[0])
     return min(mean(some) for some in times.values()), found
@@ -99,9 +101,9 @@ def main() -> int:
     how = "all run" if options.all else f"{len(measured)} of {len(tried)} run, their mean for each"
     table = Comparison(f"Seconds of {len(tried)} settings, {model.stem}, trained for {trained}, to {len(ids)}", "ratio")
 
-    print(f"   ours, {len(tried)} settings and two that forget, {len(ids)} tokens", file=sys.stderr, flush=True)
+    tell(f"ours, {len(tried)} settings and two that forget, {len(ids)} tokens")
     mine, study = our_study(model, ids, options, tried)
-    print(f"      {mine:.1f} s", file=sys.stderr, flush=True)
+    tell(f"   {mine:.1f} s")
     runs = {length: their_runs(model, ids, length, options, measured) for length in lengths}
     for length, (seconds, _) in runs.items():
         theirs = seconds * len(tried)
