@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <numbers>
 
@@ -29,8 +30,8 @@ template <typename Element>
 class FloatKernel {
  public:
   static constexpr int64_t kPanelRows = kProductRows;
-  static constexpr bool kGoesOn = true;
   static constexpr int64_t kKeysAtOnce = kTile;
+  static constexpr int64_t kSharers = 1;
 
   explicit FloatKernel(const AttentionBlock<Element>& block)
       : block_(block),
@@ -127,17 +128,22 @@ class FloatKernel {
     }
   }
 
+  static int64_t whole_sums(int64_t n_pairs) { return n_pairs; }
+
   void score(size_t family, int64_t row, int64_t rows, const KeyInterval& /*whole*/,
-             int64_t from_pair, int64_t to_pair, float* out, int64_t stride) const {
-    const int64_t from = from_pair == 0 ? 0 : passing_ + 2 * from_pair;
+             int64_t from_pair, int64_t to_pair, const float* begun, float* out,
+             int64_t stride) const {
+    const int64_t from = begun == nullptr ? 0 : passing_ + 2 * from_pair;
     const PanelProduct product{.a = turned_of(family) + row * head_dim_ + from,
                                .a_stride = head_dim_,
                                .b = key_ + from * kTile,
                                .b_stride = kTile,
+                               .begun = begun,
+                               .begun_stride = kTile,
                                .c = out,
                                .c_stride = stride,
                                .depth = passing_ + 2 * to_pair - from};
-    if (from == 0) {
+    if (begun == nullptr) {
       multiply<Into::kFresh>(product, rows, kTile);
     } else {
       multiply<Into::kContinue>(product, rows, kTile);
@@ -169,15 +175,17 @@ class FloatKernel {
   }
 
   void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
-              const KeyInterval* keys) const {
+              const ChosenKeys& chosen) const {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     for (int64_t r = 0; r < rows; ++r, cut += kTile) {
       float* const to = scores(row + r) + t * kTile;
-      for (int64_t k = keys[r].first / lanes * lanes; k < keys[r].last; k += lanes) {
-        const auto before =
-            hn::FirstN(tag, static_cast<size_t>(std::max<int64_t>(keys[r].first - k, 0)));
-        const auto until = hn::FirstN(tag, static_cast<size_t>(keys[r].last - k));
+      if (chosen.is_first) std::fill_n(to, kTile, -std::numeric_limits<float>::infinity());
+      const int64_t first = std::countr_zero(chosen.bits[r]);  // keys of a row are one run
+      const int64_t last = kTile - std::countl_zero(chosen.bits[r]);
+      for (int64_t k = first / lanes * lanes; k < last; k += lanes) {
+        const auto before = hn::FirstN(tag, static_cast<size_t>(std::max<int64_t>(first - k, 0)));
+        const auto until = hn::FirstN(tag, static_cast<size_t>(last - k));
         hn::BlendedStore(hn::Load(tag, cut + k), hn::AndNot(before, until), tag, to + k);
       }
     }
@@ -254,6 +262,8 @@ class FloatKernel {
                                .a_stride = kScoreStride,
                                .b = value_ + x * kKeysTogether + tile * kTile * kTile,
                                .b_stride = kTile,
+                               .begun = nullptr,
+                               .begun_stride = 0,
                                .c = sums_ + row * sum_stride_ + x,
                                .c_stride = sum_stride_,
                                .depth = kTile};

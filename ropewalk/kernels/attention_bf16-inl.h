@@ -29,8 +29,8 @@ template <typename Unit>
 class Bf16Kernel {
  public:
   static constexpr int64_t kPanelRows = Unit::kPanelRows;
-  static constexpr bool kGoesOn = Unit::kGoesOn;
   static constexpr int64_t kKeysAtOnce = Unit::kColumnsAtOnce;
+  static constexpr int64_t kSharers = Unit::kSharers;
 
   explicit Bf16Kernel(const AttentionBlock<Bf16>& block)
       : block_(block),
@@ -110,29 +110,41 @@ class Bf16Kernel {
     }
   }
 
+  int64_t whole_sums(int64_t n_pairs) const {
+    const int64_t depth = (passing_pairs_ + n_pairs) / Unit::kDepthStep * Unit::kDepthStep;
+    return std::max<int64_t>(depth - passing_pairs_, -1);
+  }
+
   void score(size_t family, int64_t row, int64_t rows, const KeyInterval& keys, int64_t from_pair,
-             int64_t to_pair, float* out, int64_t stride) const {
-    const int64_t from = from_pair == 0 ? 0 : passing_pairs_ + from_pair;
+             int64_t to_pair, const float* begun, float* out, int64_t stride) const {
+    const int64_t from = begun == nullptr ? 0 : passing_pairs_ + from_pair;
     Unit::multiply({.a = queries_.of(family) + row * width_ + from,
                     .a_stride = width_,
                     .b = key_ + from * kTile + keys.first,
                     .b_stride = kTile,
+                    .begun = begun == nullptr ? nullptr : begun + keys.first,
+                    .begun_stride = kTile,
                     .c = out + keys.first,
                     .c_stride = stride,
                     .rows = rows,
                     .columns = keys.last - keys.first,
-                    .depth = passing_pairs_ + to_pair - from,
-                    .fresh = from == 0});
+                    .depth = passing_pairs_ + to_pair - from});
   }
 
   void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
-              const KeyInterval* keys) const {
+              const ChosenKeys& chosen) const {
+    const __m512 hidden = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
     for (int64_t r = 0; r < rows; ++r, cut += kTile) {
       float* const to = scores(row + r) + t * kTile;
-      for (int64_t k = keys[r].first / 16 * 16; k < keys[r].last; k += 16) {
-        const int64_t first = std::max<int64_t>(keys[r].first - k, 0);
-        const int64_t last = std::min<int64_t>(keys[r].last - k, 16);
-        const auto mask = static_cast<__mmask16>((0xFFFFU << first) & (0xFFFFU >> (16 - last)));
+      if (chosen.is_first) {
+        for (int64_t k = 0; k < kTile; k += 16) {
+          const auto mask = static_cast<__mmask16>(chosen.bits[r] >> k);
+          _mm512_storeu_ps(to + k, _mm512_mask_loadu_ps(hidden, mask, cut + k));
+        }
+        continue;
+      }
+      for (int64_t k = chosen.within.first; k < chosen.within.last; k += 16) {
+        const auto mask = static_cast<__mmask16>(chosen.bits[r] >> k);
         _mm512_mask_storeu_ps(to + k, mask, _mm512_loadu_ps(cut + k));
       }
     }
@@ -204,12 +216,13 @@ class Bf16Kernel {
                     .a_stride = kScoreStride,
                     .b = value_ + x * kKeysTogether / 2 + tile * kTile / 2 * kTile,
                     .b_stride = kTile,
+                    .begun = sums_ + row * sum_stride_ + x,
+                    .begun_stride = sum_stride_,
                     .c = sums_ + row * sum_stride_ + x,
                     .c_stride = sum_stride_,
                     .rows = std::min(kPanelRows, rows_ - row),
                     .columns = std::min(kTile, value_stride_ - x),
-                    .depth = n_tiles * kTile / 2,
-                    .fresh = false});
+                    .depth = n_tiles * kTile / 2});
   }
 
   // Cap, then bias; what is hidden stays so.

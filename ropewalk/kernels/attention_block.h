@@ -28,6 +28,13 @@ inline constexpr int64_t kScoreStride = odd_lines(kKeysTogether);
 
 inline constexpr int64_t kMostPanelRows = 32;  // that a kernel may want at once
 
+// Some keys of a tile, row by row.
+struct ChosenKeys {
+  const uint64_t* bits;  // (rows) bit k: the tile's key k
+  KeyInterval within;    // other bits do not count
+  bool is_first;         // all bits count, and other keys become hidden
+};
+
 // Memory of one thread, grown once and reused; handed out from the start again for each work item.
 class AttentionWorkspace {
  public:
@@ -133,8 +140,8 @@ inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t h
          + words(padded * kScoreStride)                            // scores
          + words(padded * odd_lines(value_stride))                 // sums
          + 4 * words(padded)                                       // by row
-         + words(families) + words(4 * std::ssize(walk.parts()))   // of the walk
-         + words(kMostPanelRows * kTile);                          // scores of a cut panel
+         + words(families) + words(24 * std::ssize(walk.parts()))  // of the walk
+         + 2 * words(kMostPanelRows * kTile);                      // scores of a cut panel
 }
 
 }  // namespace ropewalk

@@ -3,26 +3,29 @@
 //
 // A kernel has
 //   kPanelRows                  rows it likes to be given at once
-//   kGoesOn                     a sum that goes on has the bits of one made at once
 //   kKeysAtOnce                 runs of a tile's keys that it can score begin and end at multiples
 //   begin()                     sums empty
 //   turn_queries(family)        once per block
 //   pack_keys(family, n_pairs, tile)
 //   reads_rows(family, pair)    whether pack_keys() does, of the pair's table for keys
-//   score(family, first_row, rows, keys, from_pair, to_pair, out, stride)
+//   whole_sums(n_pairs)         the longest sum over fewer pairs, or as many, that may go on and
+//                               have the bits of one made at once; -1: none
+//   kSharers                    later parts for which a sum that they share is worth keeping
+//   score(family, first_row, rows, keys, from_pair, to_pair, begun, out, stride)
 //                               scores of a run of the packed tile's keys, pairs [from_pair,
 //                               to_pair) of the family; `out` is where the tile's first key goes;
-//                               added to `out` unless from_pair is 0, where what passes through
-//                               comes too
+//                               they go on from `begun`, rows kTile apart, which may be `out`,
+//                               a whole sum over from_pair pairs; from null they begin, with what
+//                               passes through
 //   pack_keys_by_distance(tile), score_by_distance(first_row, rows, tile, out, stride)
 //   pack_values(tile)
 //   weigh(first_row, rows, tiles, keys)
 //                               scores of the tiles in the mask become weights, running maximum,
 //                               total and sums follow
 //   add_values(seen)            weights times values; of each panel the mask of tiles that it sees
-//   choose(first_row, rows, t, cut, keys)
-//                               scores of tile t of those held together, of each row's keys, become
-//                               those of `cut`, rows of kTile
+//   choose(first_row, rows, t, cut, chosen)
+//                               scores of tile t of those held together, of each row's chosen keys,
+//                               become those of `cut`, rows of kTile
 //   scores(row)                 (kKeysTogether), rows kScoreStride apart
 //   finish()
 #ifndef ROPEWALK_KERNELS_ATTENTION_PASS_H_
@@ -31,7 +34,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "ropewalk/kernels/attention_block.h"
@@ -52,6 +54,7 @@ class AttentionPass {
         live_(block.workspace->template take<LivePart>(std::ssize(walk_.parts()))),
         turned_(block.workspace->template take<bool>(std::ssize(walk_.families()))),
         seen_(block.workspace->template take<uint8_t>(rows_ / kPanelRows + 1)),
+        begun_(block.workspace->template take<float>(kPanelRows * kTile)),
         cut_(block.workspace->template take<float>(kPanelRows * kTile)) {}
 
   void run() noexcept {
@@ -68,6 +71,12 @@ class AttentionPass {
     const WalkPart* part;
     Cover cover;     // of the whole block
     Cover in_panel;  // of the panel in hand
+    // Of a cut panel: its end rows, and keys of the tile, counted from its first, in runs that the
+    // kernel can score.
+    EndRows ends;
+    KeyInterval keys;
+    KeyInterval keys_from_here;  // those of the family's later parts too
+    int64_t n_later;             // how many see any of the tile
   };
 
   struct Panel {
@@ -80,6 +89,10 @@ class AttentionPass {
   void for_panels(const Body& body) {
     for (int64_t row = 0; row < rows_; row += kPanelRows)
       body(Panel{row / kPanelRows, row, std::min(kPanelRows, rows_ - row)});
+  }
+
+  float* scores(const Panel& panel, int64_t t) const {
+    return kernel_.scores(panel.first_row) + t * kTile;
   }
 
   WalkRectangle rectangle(const Panel& panel, int64_t tile) const {
@@ -122,7 +135,7 @@ class AttentionPass {
     const WalkRectangle all{first_, last_, tile * kTile, (tile + 1) * kTile};
     for (const WalkPart& part : walk_.parts()) {
       const Cover cover = walk_.cover(part, all);
-      if (cover != Cover::kNone) live_[n_live++] = {&part, cover, cover};
+      if (cover != Cover::kNone) live_[n_live++] = {&part, cover, cover, {}, {}, {}, 0};
     }
     return n_live;
   }
@@ -154,27 +167,26 @@ class AttentionPass {
       const Cover cover = live_[p].cover == Cover::kAll ? Cover::kAll : walk_.cover(part, own);
       live_[p].in_panel = cover;
       if (cover == Cover::kAll) {
-        float* to = kernel_.scores(panel.first_row) + t * kTile;
         seen_[panel.index] |= bit;
         fetch_ahead(part, panel, tile + 1);
-        return score_part(part, panel, tile, {0, kTile}, 0, to, kScoreStride);
+        return score_keys(part, panel, tile, {0, kTile}, -1, scores(panel, t), kScoreStride);
       }
       cut = cut || cover == Cover::kSome;
     }
     if (!cut) return;
     fetch_ahead(*live_[begin].part, panel, tile + 1);
-    if ((seen_[panel.index] & bit) == 0) hide(panel, t);
-    seen_[panel.index] |= bit;
-    score_cut(panel, own, tile, t, begin, end);
+    score_cut(panel, own, tile, t, bit, begin, end);
   }
 
-  // Scores of `part` on some of a tile's keys, into `to`, where those of its first `done` pairs are.
-  void score_part(const WalkPart& part, const Panel& panel, int64_t tile, const KeyInterval& keys,
-                  int64_t done, float* to, int64_t stride) {
+  // Scores of a part on some of a tile's keys, into `out`, where the tile's first key goes.
+  //   done  pairs of the sums in begun_; -1: none
+  void score_keys(const WalkPart& part, const Panel& panel, int64_t tile, const KeyInterval& keys,
+                  int64_t done, float* out, int64_t stride) {
     if (part.kind == WalkPart::Kind::kBranch) {
-      kernel_.score(part.family, panel.first_row, panel.rows, keys, done, part.n_pairs, to, stride);
+      kernel_.score(part.family, panel.first_row, panel.rows, keys, std::max<int64_t>(done, 0),
+                    part.n_pairs, done < 0 ? nullptr : begun_, out, stride);
     } else {
-      kernel_.score_by_distance(panel.first_row, panel.rows, tile, to, stride);
+      kernel_.score_by_distance(panel.first_row, panel.rows, tile, out, stride);
     }
   }
 
@@ -207,50 +219,89 @@ class AttentionPass {
   // Into the second cache; a hint, so any address will do.
   static void fetch_line(const void* address) { __builtin_prefetch(address, 0, 2); }
 
-  void hide(const Panel& panel, int64_t t) {
-    for (int64_t r = panel.first_row; r < panel.first_row + panel.rows; ++r) {
-      std::fill_n(kernel_.scores(r) + t * kTile, kTile, -std::numeric_limits<float>::infinity());
-    }
-  }
-
-  // A family's parts one after the other, each a longer sum than the one before where the kernel
-  // may go on from it, and no more of the tile than the part's rows see.
-  void score_cut(const Panel& panel, const WalkRectangle& own, int64_t tile, int64_t t,
+  // A family's parts one after the other, each a longer sum than the one before, which goes on from
+  // what the earlier ones share with it. Where all keys are seen, a score that is not the part's own
+  // may stand for one that another part still writes.
+  void score_cut(const Panel& panel, const WalkRectangle& own, int64_t tile, int64_t t, uint8_t bit,
                  int64_t begin, int64_t end) {
-    int64_t done = -1;  // pairs
-    KeyInterval ready;  // keys whose sums over them are there
+    find_keys(own, begin, end);
+    const bool straight = (seen_[panel.index] & bit) == 0 && walk_.sees_all(own);
+    int64_t written = 0;  // straight: scores of keys before it are not to be lost
+    int64_t done = -1;    // pairs, of the sums in begun_
     for (int64_t p = begin; p < end; ++p) {
-      const WalkPart& part = *live_[p].part;
-      if (live_[p].in_panel == Cover::kNone) continue;
-      const KeyInterval keys = clip_keys(part, panel, own);
-      if (keys.empty()) continue;
-      if (part.n_pairs != done || keys.first < ready.first || keys.last > ready.last) {
-        const int64_t from = Kernel::kGoesOn ? std::max<int64_t>(done, 0) : 0;
-        score_part(part, panel, tile, keys, from, cut_, kTile);
-        ready = keys;
+      const LivePart& live = live_[p];
+      if (live.keys.empty()) continue;
+      if (live.n_later >= Kernel::kSharers) done = begin_sums(live, panel, done);
+      KeyInterval shared = live.keys;
+      if (straight) {
+        const KeyInterval free{std::max(written, live.keys.first), live.keys.last};
+        if (!free.empty())
+          score_keys(*live.part, panel, tile, free, done, scores(panel, t), kScoreStride);
+        shared.last = std::min(written, shared.last);
+        written = std::max(written, live.keys.last);
       }
-      done = part.n_pairs;
-      kernel_.choose(panel.first_row, panel.rows, t, cut_, keys_.data());
+      if (!shared.empty()) choose_keys(live, panel, own, tile, t, shared, done, bit);
+      seen_[panel.index] |= bit;
     }
   }
 
-  // Fills keys_, of each row of the panel, counted from the tile's first.
-  //   returns a run that the kernel can score and that holds them all
-  KeyInterval clip_keys(const WalkPart& part, const Panel& panel, const WalkRectangle& own) {
+  // The keys of live parts [begin, end) in the panel's tile. Both ends of a row's keys rise, or stay,
+  // from row to row.
+  void find_keys(const WalkRectangle& own, int64_t begin, int64_t end) {
+    constexpr int64_t kRun = Kernel::kKeysAtOnce;
+    KeyInterval later{kTile, 0};
+    int64_t n_later = 0;
+    for (int64_t p = end; p-- > begin;) {
+      LivePart& live = live_[p];
+      live.keys = {};
+      if (live.in_panel == Cover::kNone) continue;
+      live.ends = {walk_.keys(*live.part, own.first_row), walk_.keys(*live.part, own.last_row)};
+      const int64_t first = std::max(live.ends.first.first - own.first_key, int64_t{0});
+      const int64_t last = std::min(live.ends.last.last - own.first_key, kTile);
+      if (first >= last) continue;
+      live.keys = {first / kRun * kRun, (last + kRun - 1) / kRun * kRun};
+      live.n_later = n_later++;
+      later = {std::min(later.first, live.keys.first), std::max(later.last, live.keys.last)};
+      live.keys_from_here = later;
+    }
+  }
+
+  // Leaves in begun_ what later parts may go on from.
+  //   done     pairs of the sums there; -1: none
+  //   returns  the same thereafter
+  int64_t begin_sums(const LivePart& live, const Panel& panel, int64_t done) {
+    if (live.part->kind != WalkPart::Kind::kBranch) return done;
+    const int64_t whole = kernel_.whole_sums(live.part->n_pairs);
+    if (whole <= done) return done;
+    kernel_.score(live.part->family, panel.first_row, panel.rows, live.keys_from_here,
+                  std::max<int64_t>(done, 0), whole, done < 0 ? nullptr : begun_, begun_, kTile);
+    return whole;
+  }
+
+  // Scores of a part, each row's own keys alone, where other parts' stand between them.
+  void choose_keys(const LivePart& live, const Panel& panel, const WalkRectangle& own, int64_t tile,
+                   int64_t t, const KeyInterval& keys, int64_t done, uint8_t bit) {
+    const float* sums = begun_;
+    if (done != live.part->n_pairs || live.part->kind != WalkPart::Kind::kBranch) {
+      score_keys(*live.part, panel, tile, keys, done, cut_, kTile);
+      sums = cut_;
+    }
+    find_bits(live, panel, own);
+    kernel_.choose(panel.first_row, panel.rows, t, sums,
+                   {bits_.data(), keys, (seen_[panel.index] & bit) == 0});
+  }
+
+  // Fills bits_, of each row of the panel.
+  void find_bits(const LivePart& live, const Panel& panel, const WalkRectangle& own) {
     const int64_t n_tokens = own.last_row - own.first_row + 1;
-    walk_.keys_of_rows(part, own.first_row, std::span(of_tokens_).first(n_tokens));
-    KeyInterval all{kTile, 0};
+    if (group_ == 1)
+      return walk_.key_bits(*live.part, own, live.ends, std::span(bits_).first(n_tokens));
+    walk_.key_bits(*live.part, own, live.ends, std::span(of_tokens_).first(n_tokens));
     int64_t row = 0;
     int64_t end_of_token = group_ - panel.first_row % group_;
     for (int64_t token = 0; token < n_tokens; ++token, end_of_token += group_) {
-      const KeyInterval keys{std::max(of_tokens_[token].first, own.first_key) - own.first_key,
-                             std::min(of_tokens_[token].last, own.end_key) - own.first_key};
-      for (; row < std::min(end_of_token, panel.rows); ++row) keys_[row] = keys;
-      if (keys.empty()) continue;
-      all = {std::min(all.first, keys.first), std::max(all.last, keys.last)};
+      for (; row < std::min(end_of_token, panel.rows); ++row) bits_[row] = of_tokens_[token];
     }
-    constexpr int64_t kRun = Kernel::kKeysAtOnce;
-    return {all.first / kRun * kRun, (all.last + kRun - 1) / kRun * kRun};
   }
 
   const AttentionWalk& walk_;
@@ -263,9 +314,10 @@ class AttentionPass {
   LivePart* live_;
   bool* turned_;   // (families)
   uint8_t* seen_;  // (panels) bit t: the panel sees something of tile t of those held together
+  float* begun_;   // (kPanelRows, kTile) sums that parts of a family share
   float* cut_;     // (kPanelRows, kTile)
-  std::array<KeyInterval, kPanelRows> of_tokens_;  // of a cut panel, in the part in hand
-  std::array<KeyInterval, kPanelRows> keys_;       // the same by row
+  std::array<uint64_t, kPanelRows> of_tokens_;  // of a cut panel, in the part in hand
+  std::array<uint64_t, kPanelRows> bits_;       // the same by row: see ChosenKeys
 };
 
 }  // namespace ropewalk

@@ -1,6 +1,7 @@
 #include "ropewalk/kernels/attention_walk.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -66,6 +67,21 @@ Cover cover_of_runs(const KeyInterval& first_row, const KeyInterval& last_row,
   return all ? Cover::kAll : Cover::kSome;
 }
 
+constexpr int64_t kKeysOfBits = 64;
+
+// Bits x and on, at kKeysOfBits + x.
+constexpr auto kBitsFrom = [] {
+  std::array<uint64_t, 3 * kKeysOfBits + 1> bits = {};
+  for (int64_t k = 0; k < 2 * kKeysOfBits; ++k)
+    bits[static_cast<size_t>(k)] = ~uint64_t{0} << std::max<int64_t>(k - kKeysOfBits, 0);
+  return bits;
+}();
+
+// Bits x and on, then x + 1 and on, to x + kKeysOfBits.
+const uint64_t* bits_from(int64_t x) {
+  return kBitsFrom.data() + kKeysOfBits + std::clamp(x, -kKeysOfBits, kKeysOfBits);
+}
+
 }  // namespace
 
 AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
@@ -85,7 +101,7 @@ AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
   }
 }
 
-Cover AttentionWalk::cover(const WalkPart& part, const WalkRectangle& rectangle) const {
+Cover AttentionWalk::cover_of_near(const WalkPart& part, const WalkRectangle& rectangle) const {
   if (part.kind == WalkPart::Kind::kBranch) return cover_of_branch(*part.branch, rectangle);
   return cover_of_runs(keys(part, rectangle.first_row), keys(part, rectangle.last_row), rectangle);
 }
@@ -115,23 +131,34 @@ Cover AttentionWalk::cover_of_branch(const PlanBranch& branch,
   return cover;
 }
 
-void AttentionWalk::keys_of_rows(const WalkPart& part, int64_t first_row,
-                                 std::span<KeyInterval> keys) const {
-  const int64_t rise = std::ssize(keys) - 1;
-  const KeyInterval first = this->keys(part, first_row);
-  const KeyInterval last = this->keys(part, first_row + rise);
+void AttentionWalk::key_bits(const WalkPart& part, const WalkRectangle& rectangle,
+                             const EndRows& ends, std::span<uint64_t> bits) const {
+  const int64_t rise = std::ssize(bits) - 1;
   // From row to row both ends rise by one or stay, unless they go by chunks.
   const bool steps = part.kind == WalkPart::Kind::kBranch && part.branch->chunk == 0 &&
-                     first_row >= part.branch->first_query;
+                     rectangle.first_row >= part.branch->first_query;
   const auto evenly = [&](int64_t from, int64_t to) { return to == from || to == from + rise; };
-  if (!steps || !evenly(first.first, last.first) || !evenly(first.last, last.last)) {
-    for (int64_t r = 0; r <= rise; ++r) keys[r] = this->keys(part, first_row + r);
+  if (!steps || rise > kKeysOfBits || !evenly(ends.first.first, ends.last.first) ||
+      !evenly(ends.first.last, ends.last.last)) {
+    for (int64_t r = 0; r <= rise; ++r) {
+      const KeyInterval keys = this->keys(part, rectangle.first_row + r);
+      bits[r] = *bits_from(keys.first - rectangle.first_key) &
+                ~*bits_from(keys.last - rectangle.first_key);
+    }
     return;
   }
-  const int64_t of_first = last.first > first.first ? 1 : 0;
-  const int64_t of_last = last.last > first.last ? 1 : 0;
-  for (int64_t r = 0; r <= rise; ++r)
-    keys[r] = {first.first + r * of_first, first.last + r * of_last};
+  const uint64_t* const from = bits_from(ends.first.first - rectangle.first_key);
+  const uint64_t* const past = bits_from(ends.first.last - rectangle.first_key);
+  const int64_t of_first = ends.last.first > ends.first.first ? 1 : 0;
+  const int64_t of_last = ends.last.last > ends.first.last ? 1 : 0;
+  for (int64_t r = 0; r <= rise; ++r) bits[r] = from[r * of_first] & ~past[r * of_last];
+}
+
+bool AttentionWalk::sees_all(const WalkRectangle& rectangle) const {
+  const Visibility& visibility = plan_.visibility;
+  const bool near = rectangle.last_row - rectangle.first_key < visibility.window;
+  return first_key_ <= rectangle.first_key && rectangle.end_key - 1 <= rectangle.first_row &&
+         (near || rectangle.end_key <= visibility.sinks);
 }
 
 KeyInterval AttentionWalk::keys(const WalkPart& part, int64_t i) const {

@@ -28,6 +28,11 @@ struct WalkRectangle {
   int64_t end_key = 0;
 };
 
+struct EndRows {
+  KeyInterval first;
+  KeyInterval last;
+};
+
 // Branches that turn their pairs alike and hear the last ones of the same list: pairs are summed
 // from the last, the slowest as a rule, to the first, so that a score under one branch is how the
 // sum for the next begins. The order of a sum does not depend on which branches share the family.
@@ -57,15 +62,29 @@ class AttentionWalk {
   const std::vector<WalkPart>& parts() const { return parts_; }
 
   // Costs the same whatever the size of the rectangle; kSome may also be said of nothing.
-  Cover cover(const WalkPart& part, const WalkRectangle& rectangle) const;
+  Cover cover(const WalkPart& part, const WalkRectangle& rectangle) const {
+    // What most parts of a long list end with is asked first, in place.
+    if (part.kind == WalkPart::Kind::kBranch &&
+        (rectangle.last_row - rectangle.first_key < part.branch->first ||
+         rectangle.first_row - rectangle.end_key + 1 >= part.branch->last))
+      return Cover::kNone;
+    return cover_of_near(part, rectangle);
+  }
 
   // The keys of the row at position i for which the part holds.
   KeyInterval keys(const WalkPart& part, int64_t i) const;
 
-  // The same for rows first_row, first_row + 1, ...
-  void keys_of_rows(const WalkPart& part, int64_t first_row, std::span<KeyInterval> keys) const;
+  // The same as bits: bit k of bits[r] is the part's word on row first_row + r and key first_key + k
+  // of the rectangle, k < 64.
+  //   ends  keys() of the rectangle's first row and of its last
+  void key_bits(const WalkPart& part, const WalkRectangle& rectangle, const EndRows& ends,
+                std::span<uint64_t> bits) const;
+
+  // Whether each row sees each key, under some part; false may also be said where it does.
+  bool sees_all(const WalkRectangle& rectangle) const;
 
  private:
+  Cover cover_of_near(const WalkPart& part, const WalkRectangle& rectangle) const;
   Cover cover_of_branch(const PlanBranch& branch, const WalkRectangle& rectangle) const;
 
   const RotationPlan& plan_;

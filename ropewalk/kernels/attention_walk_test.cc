@@ -45,7 +45,13 @@ int64_t held(const AttentionWalk& walk, const WalkPart& part, const WalkRectangl
   return sum;
 }
 
-TEST(AttentionWalk, CoverIsWhatTheRowsSay) {
+int64_t size_of(const WalkRectangle& rectangle) {
+  return (rectangle.last_row - rectangle.first_row + 1) * (rectangle.end_key - rectangle.first_key);
+}
+
+// Calls visit(walk, rectangle) for random rectangles under every map.
+template <typename Visit>
+void for_rectangles(const Visit& visit) {
   std::mt19937 generator(3);
   const auto below = [&](int64_t n) {
     return std::uniform_int_distribution<int64_t>(0, n - 1)(generator);
@@ -57,27 +63,61 @@ TEST(AttentionWalk, CoverIsWhatTheRowsSay) {
       for (int k = 0; k < 2000; ++k) {
         const int64_t row = below(kTokens);
         const int64_t key = below(kTokens);
-        const WalkRectangle rectangle{row, row + below(std::min<int64_t>(40, kTokens - row)), key,
-                                      key + 1 + below(64)};
-        const int64_t size = (rectangle.last_row - rectangle.first_row + 1) *
-                             (rectangle.end_key - rectangle.first_key);
-        for (const WalkPart& part : walk.parts()) {
-          const int64_t sum = held(walk, part, rectangle);
-          switch (walk.cover(part, rectangle)) {
-            case Cover::kNone:
-              ASSERT_EQ(sum, 0);
-              break;
-            case Cover::kAll:
-              ASSERT_EQ(sum, size);
-              break;
-            case Cover::kSome:
-              ASSERT_LT(sum, size);
-              break;
-          }
-        }
+        visit(walk, WalkRectangle{row, row + below(std::min<int64_t>(40, kTokens - row)), key,
+                                  key + 1 + below(64)});
       }
     }
   }
+}
+
+TEST(AttentionWalk, CoverIsWhatTheRowsSay) {
+  for_rectangles([](const AttentionWalk& walk, const WalkRectangle& rectangle) {
+    for (const WalkPart& part : walk.parts()) {
+      const int64_t sum = held(walk, part, rectangle);
+      switch (walk.cover(part, rectangle)) {
+        case Cover::kNone:
+          ASSERT_EQ(sum, 0);
+          break;
+        case Cover::kAll:
+          ASSERT_EQ(sum, size_of(rectangle));
+          break;
+        case Cover::kSome:
+          ASSERT_LT(sum, size_of(rectangle));
+          break;
+      }
+    }
+  });
+}
+
+TEST(AttentionWalk, BitsAreTheRowsKeys) {
+  for_rectangles([](const AttentionWalk& walk, const WalkRectangle& rectangle) {
+    for (const WalkPart& part : walk.parts()) {
+      const EndRows ends{walk.keys(part, rectangle.first_row), walk.keys(part, rectangle.last_row)};
+      std::vector<uint64_t> bits(static_cast<size_t>(rectangle.last_row - rectangle.first_row + 1));
+      walk.key_bits(part, rectangle, ends, bits);
+      for (int64_t r = 0; r < std::ssize(bits); ++r) {
+        const KeyInterval keys = walk.keys(part, rectangle.first_row + r);
+        uint64_t wanted = 0;
+        for (int64_t k = 0; k < 64; ++k) {
+          const int64_t j = rectangle.first_key + k;
+          if (keys.first <= j && j < keys.last) wanted |= uint64_t{1} << k;
+        }
+        ASSERT_EQ(bits[r], wanted);
+      }
+    }
+  });
+}
+
+TEST(AttentionWalk, WhereAllIsSeenThePartsHoldForAll) {
+  int64_t n_seen = 0;
+  for_rectangles([&](const AttentionWalk& walk, const WalkRectangle& rectangle) {
+    if (!walk.sees_all(rectangle)) return;
+    int64_t sum = 0;
+    for (const WalkPart& part : walk.parts()) sum += held(walk, part, rectangle);
+    ASSERT_EQ(sum, size_of(rectangle));
+    ++n_seen;
+  });
+  EXPECT_GT(n_seen, 1000);
 }
 
 // Every pair of tokens that is seen falls to one part, and to no other.

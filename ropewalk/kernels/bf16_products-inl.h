@@ -12,19 +12,20 @@
 namespace ropewalk {
 namespace {
 
-// c (rows, columns) = or += a (rows, depth) b (depth, columns), where each number of a and b is a
-// pair of bfloat16 numbers, and pairs multiply as their inner product.
+// c (rows, columns) = begun (rows, columns) + a (rows, depth) b (depth, columns), where each number of
+// a and b is a pair of bfloat16 numbers, and pairs multiply as their inner product.
 struct PairProduct {
   const uint32_t* a;
   int64_t a_stride;
   const uint32_t* b;
   int64_t b_stride;
+  const float* begun;  // may be c; null: zeros
+  int64_t begun_stride;
   float* c;
   int64_t c_stride;
   int64_t rows;
   int64_t columns;  // a multiple of 16, <= 64
   int64_t depth;
-  bool fresh;  // what is in c does not count
 };
 
 constexpr int64_t kMostDepthPadding = 16;  // pairs that a unit may read, unused, past the depth
@@ -38,8 +39,9 @@ void multiply_panel(const PairProduct& p, int64_t column) {
   __m512 sum[R][V];
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {
-      sum[r][v] =
-          p.fresh ? _mm512_setzero_ps() : _mm512_loadu_ps(p.c + r * p.c_stride + column + v * 16);
+      sum[r][v] = p.begun == nullptr
+                      ? _mm512_setzero_ps()
+                      : _mm512_loadu_ps(p.begun + r * p.begun_stride + column + v * 16);
     }
   }
   const uint32_t* const a = p.a;
@@ -68,7 +70,8 @@ void multiply_rows(const PairProduct& p) {
 struct DotUnit {
   static constexpr int64_t kPanelRows = 6;  // by four vectors: 24 of 32 registers
   static constexpr int64_t kColumnsAtOnce = 64;
-  static constexpr bool kGoesOn = true;
+  static constexpr int64_t kDepthStep = 1;
+  static constexpr int64_t kSharers = 1;
 
   static void start() {}
   static void stop() {}
@@ -99,7 +102,8 @@ alignas(64) constexpr std::array<uint8_t, 64> kShapes = tile_shapes();
 struct TileUnit {
   static constexpr int64_t kPanelRows = 32;  // two tiles, by two of the columns
   static constexpr int64_t kColumnsAtOnce = 16;
-  static constexpr bool kGoesOn = false;  // sixteen pairs of the depth are summed on their own
+  static constexpr int64_t kDepthStep = 16;  // pairs that are summed on their own
+  static constexpr int64_t kSharers = 2;     // to store and load a sum takes two steps' time
 
   ROPEWALK_AMX static void start() { _tile_loadconfig(kShapes.data()); }
 
@@ -131,16 +135,18 @@ struct TileUnit {
                                         const uint32_t* rest) {
     float* const c = p.c + x;
     float* const below = c + 16 * p.c_stride;
-    if (p.fresh) {
+    if (p.begun == nullptr) {
       _tile_zero(0);
       _tile_zero(1);
       _tile_zero(2);
       _tile_zero(3);
     } else {
-      _tile_loadd(0, c, bytes(p.c_stride));
-      _tile_loadd(1, c + 16, bytes(p.c_stride));
-      _tile_loadd(2, below, bytes(p.c_stride));
-      _tile_loadd(3, below + 16, bytes(p.c_stride));
+      const float* const begun = p.begun + x;
+      const float* const begun_below = begun + 16 * p.begun_stride;
+      _tile_loadd(0, begun, bytes(p.begun_stride));
+      _tile_loadd(1, begun + 16, bytes(p.begun_stride));
+      _tile_loadd(2, begun_below, bytes(p.begun_stride));
+      _tile_loadd(3, begun_below + 16, bytes(p.begun_stride));
     }
     for (int64_t k = 0; k < p.depth; k += 16) {
       const uint32_t* const a = k < whole ? p.a + k : rest;
@@ -165,12 +171,12 @@ struct TileUnit {
                                         const uint32_t* rest) {
     float* const c = p.c + x;
     float* const below = c + 16 * p.c_stride;
-    if (p.fresh) {
+    if (p.begun == nullptr) {
       _tile_zero(0);
       _tile_zero(2);
     } else {
-      _tile_loadd(0, c, bytes(p.c_stride));
-      _tile_loadd(2, below, bytes(p.c_stride));
+      _tile_loadd(0, p.begun + x, bytes(p.begun_stride));
+      _tile_loadd(2, p.begun + x + 16 * p.begun_stride, bytes(p.begun_stride));
     }
     for (int64_t k = 0; k < p.depth; k += 16) {
       const uint32_t* const a = k < whole ? p.a + k : rest;

@@ -134,10 +134,11 @@ class TurnedQueries {
     const int64_t anchor = token / kSteadyRows - rotations_.first_row() / kSteadyRows;
     const int64_t step = token % kSteadyRows;
     const int64_t left = kSteadyRows - step;  // until the next anchor
-    const auto next = static_cast<__mmask16>(left >= 16 ? 0 : 0xFFFFU << left);
     const auto both = [&](const float* anchors) {
-      return _mm512_mask_blend_ps(next, _mm512_set1_ps(anchors[anchor]),
-                                  _mm512_set1_ps(anchors[anchor + 1]));
+      const __m512 first = _mm512_set1_ps(anchors[anchor]);
+      if (left >= 16) return first;
+      const auto next = static_cast<__mmask16>(0xFFFFU << left);
+      return _mm512_mask_mov_ps(first, next, _mm512_set1_ps(anchors[anchor + 1]));
     };
     return after(
         {both(steady.anchor_cos), both(steady.anchor_sin)},
@@ -176,11 +177,13 @@ class TurnedQueries {
 
   __m512i turned_pair(const HeardPair& pair, int64_t row) const {
     const RowsOfTokens& rows = tokens_[row / 16];
-    const Turn turn = turn_of(pair, rows);
+    Turn turn = turn_of(pair, rows);
+    if (group_ > 1) {
+      turn = {_mm512_permutexvar_ps(rows.places, turn.cos),
+              _mm512_permutexvar_ps(rows.places, turn.sin)};
+    }
     return turned(_mm512_load_ps(coordinate(layout_.first(pair.pair)) + row),
-                  _mm512_load_ps(coordinate(layout_.second(pair.pair)) + row),
-                  {_mm512_permutexvar_ps(rows.places, turn.cos),
-                   _mm512_permutexvar_ps(rows.places, turn.sin)});
+                  _mm512_load_ps(coordinate(layout_.second(pair.pair)) + row), turn);
   }
 
   const AttentionBlock<Bf16>& block_;

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numbers>
 
@@ -17,12 +18,20 @@ namespace {
 
 ROPEWALK_BEGIN_AVX512BF16
 
+// Lane l of a vector's low half, then lane l of its high half.
+alignas(64) constexpr std::array<uint16_t, 32> kZip = [] {
+  std::array<uint16_t, 32> order = {};
+  for (size_t l = 0; l < 16; ++l) {
+    order[2 * l] = static_cast<uint16_t>(l);
+    order[2 * l + 1] = static_cast<uint16_t>(l + 16);
+  }
+  return order;
+}();
+
 // Two vectors of float32, rounded, as pairs (x of lane l, y of lane l).
 __m512i rounded_pairs(__m512 x, __m512 y) {
   const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh(y, x);
-  const __m512i evens = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves));
-  const __m512i odds = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(halves, 1));
-  return _mm512_or_si512(evens, _mm512_slli_epi32(odds, 16));
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kZip.data()), halves);
 }
 
 struct Turn {

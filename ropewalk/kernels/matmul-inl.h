@@ -22,10 +22,10 @@ using FloatVec = hn::Vec<FloatTag>;
 constexpr int64_t kProductRows = 6;
 constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 4 : 2;
 
-// What a product does with what is in c.
+// What a product makes of a b.
 enum class Into {
   kFresh,     // c = a b
-  kContinue,  // the sum goes on from c: the same bits as one longer product
+  kContinue,  // the sum goes on from `begun`: the same bits as one longer product
   kAdd,       // c += a b, the product summed on its own
 };
 
@@ -35,6 +35,8 @@ struct PanelProduct {
   int64_t a_stride;
   const float* b;  // (depth, columns), rows b_stride apart and aligned to 64 bytes
   int64_t b_stride;
+  const float* begun;  // (rows, columns), rows aligned to 64 bytes; may be c; of kContinue
+  int64_t begun_stride;
   float* c;  // (rows, columns), rows aligned to 64 bytes
   int64_t c_stride;
   int64_t depth;
@@ -54,7 +56,7 @@ HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {
       if constexpr (kInto == Into::kContinue) {
-        sum[r][v] = hn::Load(tag, c + r * p.c_stride + v * lanes);
+        sum[r][v] = hn::Load(tag, p.begun + column + r * p.begun_stride + v * lanes);
       } else {
         sum[r][v] = hn::Zero(tag);
       }
