@@ -79,6 +79,16 @@ TEST_F(SchemeWriter, EveryFixedSpectrumReadsBackAndIsUndone) {
   EXPECT_EQ(sha256_hex(as_bytes(read_file(model))), original);
 }
 
+// Front ends allow what the file says: by the bare keys, not by our reading of the model.
+TEST_F(SchemeWriter, EXT_08_TheFileAllowsTheLengthThatWasAskedFor) {
+  for (const std::string scheme : {"linear,factor=8", "yarn,factor=8", "yarn,factor=8,ramp=turns",
+                                   "llama3,factor=8,low=1,high=4"}) {
+    write(gguf(), scheme, 32768);
+    const GgufFile written = GgufFile::open(out(), GgufData::kOptional);
+    EXPECT_EQ(written.metadata().get_i64("llama.context_length"), 32768) << scheme;
+  }
+}
+
 TEST_F(SchemeWriter, SaysWhatItChanged) {
   const WriteReport report = write(gguf(), "yarn,factor=8,ramp=turns", 32768);
   EXPECT_EQ(report.how, "rope_freqs.weight with rope.scaling.attn_factor");
