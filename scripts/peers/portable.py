@@ -131,7 +131,7 @@ def compare(case: Case, settings: list, table: Comparison, options, folder: path
         line = taken.lines.get("llama.cpp", "")
         if line.startswith("llama-cli -m MODEL.gguf "):
             add("llama.cpp, options", llama_cpp(case.model, shlex.split(line)[3:]))
-        else:
+        elif line:
             print(f"   no options of llama.cpp say {taken.scheme}", file=sys.stderr)
         line = taken.lines.get("transformers", "")
         if directory is not None and line.startswith("in config.json: "):
