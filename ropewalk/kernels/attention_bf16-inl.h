@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -133,21 +134,14 @@ class Bf16Kernel {
 
   void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
               const ChosenKeys& chosen) const {
-    const __m512 hidden = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
-    for (int64_t r = 0; r < rows; ++r, cut += kTile) {
-      float* const to = scores(row + r) + t * kTile;
-      if (chosen.is_first) {
-        for (int64_t k = 0; k < kTile; k += 16) {
-          const auto mask = static_cast<__mmask16>(chosen.bits[r] >> k);
-          _mm512_storeu_ps(to + k, _mm512_mask_loadu_ps(hidden, mask, cut + k));
-        }
-        continue;
-      }
-      for (int64_t k = chosen.within.first; k < chosen.within.last; k += 16) {
-        const auto mask = static_cast<__mmask16>(chosen.bits[r] >> k);
-        _mm512_mask_storeu_ps(to + k, mask, _mm512_loadu_ps(cut + k));
-      }
-    }
+    static_assert(kTile == 64);
+    constexpr std::array kByVectors = {&Bf16Kernel::choose_run<1>, &Bf16Kernel::choose_run<2>,
+                                       &Bf16Kernel::choose_run<3>, &Bf16Kernel::choose_run<4>};
+    float* const to = scores(row) + t * kTile;
+    if (chosen.is_first) return choose_among_hidden(rows, to, cut, chosen.bits);
+    const KeyInterval& run = chosen.within;
+    kByVectors[static_cast<size_t>((run.last - run.first) / 16 - 1)](
+        rows, to + run.first, cut + run.first, chosen.bits, run.first);
   }
 
   // Plans with pairs of tokens that go by distance are not given to this kernel.
@@ -196,6 +190,30 @@ class Bf16Kernel {
   }
 
  private:
+  // Keys from the `first` on, in kVectors vectors.
+  template <int kVectors>
+  static void choose_run(int64_t rows, float* to, const float* from, const uint64_t* bits,
+                         int64_t first) {
+    for (int64_t r = 0; r < rows; ++r, to += kScoreStride, from += kTile) {
+      const uint64_t own = bits[r] >> first;
+      for (int v = 0; v < kVectors; ++v) {
+        _mm512_mask_storeu_ps(to + 16 * v, static_cast<__mmask16>(own >> (16 * v)),
+                              _mm512_loadu_ps(from + 16 * v));
+      }
+    }
+  }
+
+  static void choose_among_hidden(int64_t rows, float* to, const float* from,
+                                  const uint64_t* bits) {
+    const __m512 hidden = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+    for (int64_t r = 0; r < rows; ++r, to += kScoreStride, from += kTile) {
+      for (int64_t k = 0; k < kTile; k += 16) {
+        const auto mask = static_cast<__mmask16>(bits[r] >> k);
+        _mm512_storeu_ps(to + k, _mm512_mask_loadu_ps(hidden, mask, from + k));
+      }
+    }
+  }
+
   // The weights of a row, rounded, two to a number, from the start of where its scores were.
   uint32_t* weights(int64_t row) const { return reinterpret_cast<uint32_t*>(scores(row)); }
 

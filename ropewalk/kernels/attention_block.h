@@ -140,7 +140,7 @@ inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t h
          + words(padded * kScoreStride)                            // scores
          + words(padded * odd_lines(value_stride))                 // sums
          + 4 * words(padded)                                       // by row
-         + words(families) + words(24 * std::ssize(walk.parts()))  // of the walk
+         + words(families) + words(28 * std::ssize(walk.parts()))  // of the walk
          + 2 * words(kMostPanelRows * kTile);                      // scores of a cut panel
 }
 

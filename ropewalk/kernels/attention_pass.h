@@ -69,6 +69,8 @@ class AttentionPass {
 
   struct LivePart {
     const WalkPart* part;
+    int64_t nearest;  // distances, both included, outside of which it does not hold
+    int64_t farthest;
     Cover cover;     // of the whole block
     Cover in_panel;  // of the panel in hand
     // Of a cut panel: its end rows, and keys of the tile, counted from its first, in runs that the
@@ -135,7 +137,13 @@ class AttentionPass {
     const WalkRectangle all{first_, last_, tile * kTile, (tile + 1) * kTile};
     for (const WalkPart& part : walk_.parts()) {
       const Cover cover = walk_.cover(part, all);
-      if (cover != Cover::kNone) live_[n_live++] = {&part, cover, cover, {}, {}, {}, 0};
+      if (cover == Cover::kNone) continue;
+      LivePart& live = live_[n_live++];
+      live = {.part = &part, .nearest = 0, .farthest = kUnbounded, .cover = cover};
+      if (part.kind == WalkPart::Kind::kBranch) {
+        live.nearest = part.branch->first;
+        live.farthest = part.branch->last - 1;
+      }
     }
     return n_live;
   }
@@ -161,8 +169,12 @@ class AttentionPass {
   void score_panel(const Panel& panel, int64_t tile, int64_t t, uint8_t bit, int64_t begin,
                    int64_t end) {
     const WalkRectangle own = rectangle(panel, tile);
+    const int64_t nearest = own.first_row - own.end_key + 1;
+    const int64_t farthest = own.last_row - own.first_key;
     bool cut = false;
     for (int64_t p = begin; p < end; ++p) {
+      live_[p].in_panel = Cover::kNone;
+      if (farthest < live_[p].nearest || nearest > live_[p].farthest) continue;
       const WalkPart& part = *live_[p].part;
       const Cover cover = live_[p].cover == Cover::kAll ? Cover::kAll : walk_.cover(part, own);
       live_[p].in_panel = cover;

@@ -101,7 +101,7 @@ AttentionWalk::AttentionWalk(const Rotations& rotations, int64_t first_key)
   }
 }
 
-Cover AttentionWalk::cover_of_near(const WalkPart& part, const WalkRectangle& rectangle) const {
+Cover AttentionWalk::cover(const WalkPart& part, const WalkRectangle& rectangle) const {
   if (part.kind == WalkPart::Kind::kBranch) return cover_of_branch(*part.branch, rectangle);
   return cover_of_runs(keys(part, rectangle.first_row), keys(part, rectangle.last_row), rectangle);
 }

@@ -62,14 +62,7 @@ class AttentionWalk {
   const std::vector<WalkPart>& parts() const { return parts_; }
 
   // Costs the same whatever the size of the rectangle; kSome may also be said of nothing.
-  Cover cover(const WalkPart& part, const WalkRectangle& rectangle) const {
-    // What most parts of a long list end with is asked first, in place.
-    if (part.kind == WalkPart::Kind::kBranch &&
-        (rectangle.last_row - rectangle.first_key < part.branch->first ||
-         rectangle.first_row - rectangle.end_key + 1 >= part.branch->last))
-      return Cover::kNone;
-    return cover_of_near(part, rectangle);
-  }
+  Cover cover(const WalkPart& part, const WalkRectangle& rectangle) const;
 
   // The keys of the row at position i for which the part holds.
   KeyInterval keys(const WalkPart& part, int64_t i) const;
@@ -84,7 +77,6 @@ class AttentionWalk {
   bool sees_all(const WalkRectangle& rectangle) const;
 
  private:
-  Cover cover_of_near(const WalkPart& part, const WalkRectangle& rectangle) const;
   Cover cover_of_branch(const PlanBranch& branch, const WalkRectangle& rectangle) const;
 
   const RotationPlan& plan_;
