@@ -65,10 +65,8 @@ class TurnedQueries {
       const int64_t end = std::min(row + kTurnedRows, padded_rows_);
       for (int64_t begin = 0; begin < columns; begin += 16) {
         fetch_entries(pairs, begin + 16, row);
-        for (int64_t c = begin; c < begin + 16; ++c) {
-          for (int64_t r = row; r < end; r += 16)
-            squares[(r - row) / 16].rows[c - begin] = turned_column(pairs, c, r);
-        }
+        for (int64_t c = begin; c < begin + 16; ++c)
+          turn_column(pairs, c, row, end, squares.data(), static_cast<size_t>(c - begin));
         for (int64_t r = row; r < end; ++r) {
           Square& square = squares[(r - row) / 16];
           if (r % 16 == 0) transpose(square);
@@ -108,8 +106,11 @@ class TurnedQueries {
 
   // Sixteen rows' tokens, and which of them each row takes.
   struct RowsOfTokens {
-    int64_t first;  // counted from the pass's first row
+    int64_t first;   // counted from the pass's first row
+    int64_t anchor;  // of steady rows: the first token's
+    int64_t step;
     __mmask16 mask;
+    __mmask16 next;  // tokens from the next anchor on
     __m512i places;
   };
 
@@ -118,31 +119,32 @@ class TurnedQueries {
     const int64_t count = std::clamp<int64_t>(block_.tokens() - first, 0, 16);
     alignas(64) std::array<int32_t, 16> places;
     for (int64_t r = 0; r < 16; ++r) places[r] = static_cast<int32_t>((row + r) / group_ - first);
-    return {block_.row_begin + first, static_cast<__mmask16>((1U << count) - 1),
-            _mm512_load_si512(places.data())};
+    const int64_t token = rotations_.first_row() + block_.row_begin + first;
+    const int64_t step = token % kSteadyRows;
+    const int64_t left = kSteadyRows - step;  // until the next anchor
+    return {.first = block_.row_begin + first,
+            .anchor = token / kSteadyRows - rotations_.first_row() / kSteadyRows,
+            .step = step,
+            .mask = static_cast<__mmask16>((1U << count) - 1),
+            .next = static_cast<__mmask16>(left >= 16 ? 0 : 0xFFFFU << left),
+            .places = _mm512_load_si512(places.data())};
   }
 
-  Turn turn_of(const HeardPair& pair, const RowsOfTokens& rows) const {
-    if (pair.query_steady.anchor_cos != nullptr) return steady_turn(pair.query_steady, rows);
+  static Turn table_turn(const HeardPair& pair, const RowsOfTokens& rows) {
     return {_mm512_maskz_loadu_ps(rows.mask, pair.query_cos + rows.first),
             _mm512_maskz_loadu_ps(rows.mask, pair.query_sin + rows.first)};
   }
 
   // Sixteen tokens from any one on meet two anchors at most.
-  Turn steady_turn(const SteadyRows& steady, const RowsOfTokens& rows) const {
-    const int64_t token = rotations_.first_row() + rows.first;
-    const int64_t anchor = token / kSteadyRows - rotations_.first_row() / kSteadyRows;
-    const int64_t step = token % kSteadyRows;
-    const int64_t left = kSteadyRows - step;  // until the next anchor
+  static Turn steady_turn(const SteadyRows& steady, const RowsOfTokens& rows) {
     const auto both = [&](const float* anchors) {
-      const __m512 first = _mm512_set1_ps(anchors[anchor]);
-      if (left >= 16) return first;
-      const auto next = static_cast<__mmask16>(0xFFFFU << left);
-      return _mm512_mask_mov_ps(first, next, _mm512_set1_ps(anchors[anchor + 1]));
+      const __m512 first = _mm512_set1_ps(anchors[rows.anchor]);
+      if (rows.next == 0) return first;
+      return _mm512_mask_mov_ps(first, rows.next, _mm512_set1_ps(anchors[rows.anchor + 1]));
     };
-    return after(
-        {both(steady.anchor_cos), both(steady.anchor_sin)},
-        {_mm512_loadu_ps(steady.step_cos + step), _mm512_loadu_ps(steady.step_sin + step)});
+    return after({both(steady.anchor_cos), both(steady.anchor_sin)},
+                 {_mm512_loadu_ps(steady.step_cos + rows.step),
+                  _mm512_loadu_ps(steady.step_sin + rows.step)});
   }
 
   static constexpr int64_t kTurnedRows = 64;
@@ -160,11 +162,13 @@ class TurnedQueries {
     }
   }
 
-  // One number of each of sixteen rows, from row r; zeros past the last pair.
-  __m512i turned_column(const std::vector<HeardPair>& pairs, int64_t column, int64_t r) const {
-    if (column < passing_pairs_) return passing_pair(column, r);
+  // One number of each of rows [row, end), into a row of squares; zeros past the last pair.
+  void turn_column(const std::vector<HeardPair>& pairs, int64_t column, int64_t row, int64_t end,
+                   Square* to, size_t place) const {
     const int64_t p = column - passing_pairs_;
-    return p < std::ssize(pairs) ? turned_pair(pairs[p], r) : _mm512_setzero_si512();
+    if (p >= 0 && p < std::ssize(pairs)) return turn_pair(pairs[p], row, end, to, place);
+    for (int64_t r = row; r < end; r += 16, ++to)
+      to->rows[place] = p < 0 ? passing_pair(column, r) : _mm512_setzero_si512();
   }
 
   // Coordinates 2 c and 2 c + 1 of those that pass through, of sixteen rows.
@@ -175,15 +179,30 @@ class TurnedQueries {
     return rounded_pairs(_mm512_load_ps(coordinate(x) + row), second);
   }
 
-  __m512i turned_pair(const HeardPair& pair, int64_t row) const {
-    const RowsOfTokens& rows = tokens_[row / 16];
-    Turn turn = turn_of(pair, rows);
-    if (group_ > 1) {
-      turn = {_mm512_permutexvar_ps(rows.places, turn.cos),
-              _mm512_permutexvar_ps(rows.places, turn.sin)};
+  void turn_pair(const HeardPair& pair, int64_t row, int64_t end, Square* to, size_t place) const {
+    if (pair.query_steady.anchor_cos != nullptr) {
+      turn_pair_by(pair, row, end, to, place,
+                   [&](const RowsOfTokens& rows) { return steady_turn(pair.query_steady, rows); });
+    } else {
+      turn_pair_by(pair, row, end, to, place,
+                   [&](const RowsOfTokens& rows) { return table_turn(pair, rows); });
     }
-    return turned(_mm512_load_ps(coordinate(layout_.first(pair.pair)) + row),
-                  _mm512_load_ps(coordinate(layout_.second(pair.pair)) + row), turn);
+  }
+
+  template <typename TurnOf>
+  void turn_pair_by(const HeardPair& pair, int64_t row, int64_t end, Square* to, size_t place,
+                    const TurnOf& turn_of) const {
+    const float* const x = coordinate(layout_.first(pair.pair));
+    const float* const y = coordinate(layout_.second(pair.pair));
+    const RowsOfTokens* rows = tokens_ + row / 16;
+    for (int64_t r = row; r < end; r += 16, ++rows, ++to) {
+      Turn turn = turn_of(*rows);
+      if (group_ > 1) {
+        turn = {_mm512_permutexvar_ps(rows->places, turn.cos),
+                _mm512_permutexvar_ps(rows->places, turn.sin)};
+      }
+      to->rows[place] = turned(_mm512_load_ps(x + r), _mm512_load_ps(y + r), turn);
+    }
   }
 
   const AttentionBlock<Bf16>& block_;
