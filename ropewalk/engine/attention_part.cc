@@ -4,11 +4,10 @@
 #include <span>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 // Rows [from, from + count) of every head of a matrix of `heads` heads that are `width` rows each.
 WeightRows of_every_head(const WeightRows& rows, int64_t heads, int64_t width, int64_t from,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/row_blocks.h"
 #include "ropewalk/kernels/attention_both_ways.h"
@@ -10,8 +11,6 @@
 
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 void refuse_other_than_spectrum(const Rotary& rotary, const Spectrum& spectrum) {
   const SpectrumRule::Length length = rotary.spectrum.length();

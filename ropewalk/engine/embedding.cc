@@ -3,14 +3,9 @@
 #include <string>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 
 namespace ropewalk {
-namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
-
-}  // namespace
-
 Embedding::Embedding(Weights& weights, const Blueprint& blueprint)
     : source_(weights.source()),
       shape_(blueprint.shape),

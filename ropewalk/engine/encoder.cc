@@ -2,14 +2,13 @@
 
 #include <string>
 
+#include "ropewalk/base/size.h"
 #include "ropewalk/engine/both_ways_layers.h"
 #include "ropewalk/engine/embedding.h"
 #include "ropewalk/engine/row_blocks.h"
 
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 States embedded(const Embedding& embedding, std::span<const int32_t> ids, int64_t hidden) {
   const auto n = static_cast<int64_t>(ids.size());

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <span>
 
+#include "ropewalk/base/size.h"
+
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 

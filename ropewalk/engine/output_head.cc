@@ -3,12 +3,11 @@
 #include <cmath>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 #include "ropewalk/engine/row_blocks.h"
 
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 Linear read_linear(Weights& weights, const ModelShape& shape, Precision precision) {
   const std::string own = weights.name_of("output");

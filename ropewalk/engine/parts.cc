@@ -3,13 +3,9 @@
 #include <numeric>
 #include <span>
 
+#include "ropewalk/base/size.h"
+
 namespace ropewalk {
-namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
-
-}  // namespace
-
 void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
   switch (sharing_) {
     case Sharing::kRows:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 #include "ropewalk/engine/embedding.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/pass_sizes.h"
@@ -15,8 +16,6 @@
 
 namespace ropewalk {
 namespace {
-
-size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 struct Layer {
   Norm attention_norm;  // or none
