@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ropewalk/base/aligned_size.h"
+#include "ropewalk/base/bounded_cache.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/page_pool.h"
 #include "ropewalk/base/parallel.h"
@@ -91,15 +92,15 @@ Product make_product(int64_t rows, int64_t inputs, int64_t columns, Precision pr
           description.scratchpad_desc()};
 }
 
-// Layers of equal shape share their primitives.
-const Product& product(int64_t rows, int64_t inputs, int64_t columns, Precision precision) {
-  static std::mutex mutex;
-  static std::map<std::tuple<int64_t, int64_t, int64_t, Precision>, Product> made;
-  const std::lock_guard lock(mutex);
-  const auto key = std::tuple(rows, inputs, columns, precision);
-  const auto found = made.find(key);
-  if (found != made.end()) return found->second;
-  return made.emplace(key, make_product(rows, inputs, columns, precision)).first->second;
+// Layers of equal shape share their primitives. A model has some ten shapes, each with up to six
+// numbers of rows: one is enough to keep, and many models in turn do not pile up.
+std::shared_ptr<const Product> product(int64_t rows, int64_t inputs, int64_t columns,
+                                       Precision precision) {
+  constexpr size_t kMostProducts = 512;
+  static BoundedCache<std::tuple<int64_t, int64_t, int64_t, Precision>, Product> made(
+      kMostProducts);
+  return made.find_or_make({rows, inputs, columns, precision},
+                           [&] { return make_product(rows, inputs, columns, precision); });
 }
 
 dnnl::stream& thread_stream() {
@@ -128,7 +129,9 @@ struct Dense::Packed {
   void pack(const WeightRows& rows, Block& block, AlignedBuffer<float>& plain) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
     rows.read(block.first, block.columns, std::span(plain.data(), count));
-    const Product& shape = product(kBlockRows, inputs, block.columns, precision);
+    const std::shared_ptr<const Product> held =
+        product(kBlockRows, inputs, block.columns, precision);
+    const Product& shape = *held;
     block.weights = allocate_pooled(shape.w.get_size());
     const memory::desc as_read({inputs, block.columns}, memory::data_type::f32,
                                memory::dims{1, inputs});
@@ -143,7 +146,8 @@ struct Dense::Packed {
   //   y  (rows, block.columns)
   void multiply(const Block& block, const void* x, int64_t rows, float* y,
                 DenseScratch& scratch) const {
-    const Product& shape = product(rows, inputs, block.columns, precision);
+    const std::shared_ptr<const Product> held = product(rows, inputs, block.columns, precision);
+    const Product& shape = *held;
     scratch.workspace.reserve(shape.workspace.get_size());
     memory source(shape.x, cpu(), const_cast<void*>(x));
     memory weights(shape.w, cpu(), block.weights.get());
@@ -241,7 +245,8 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
   size_t packed = 0, workspace = 0;
   const auto add_blocks = [&](int64_t count, int64_t columns) {
     if (count == 0) return;
-    const Product& shape = product(kBlockRows, inputs, columns, precision);
+    const std::shared_ptr<const Product> held = product(kBlockRows, inputs, columns, precision);
+    const Product& shape = *held;
     packed += static_cast<size_t>(count) * pooled_bytes(shape.w.get_size());
     workspace = std::max(workspace, shape.workspace.get_size());
   };
