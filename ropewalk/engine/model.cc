@@ -9,6 +9,7 @@
 #include "ropewalk/base/parallel.h"
 #include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/open_tokenizer.h"
+#include "ropewalk/engine/part_of_progress.h"
 #include "ropewalk/engine/transformer.h"
 #include "ropewalk/engine/vocabulary.h"
 #include "ropewalk/formats/gguf.h"
@@ -104,15 +105,13 @@ std::vector<double> Model::losses(std::span<const int32_t> ids, const Positions&
   std::vector<double> losses(ids.size() - 1);
   for (int64_t first = 0; first < n - 1; first += kPartRows) {
     const int64_t rows = std::min(kPartRows, n - 1 - first);
-    const auto whole = [&](double share) {
-      progress((static_cast<double>(first) + share * static_cast<double>(rows)) /
-               static_cast<double>(n - 1));
-    };
-    const Pass pass{.ids = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(rows)),
-                    .first_row = first,
-                    .length = n,
-                    .positions = &positions,
-                    .progress = progress ? Progress(whole) : Progress()};
+    const Pass pass{
+        .ids = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(rows)),
+        .first_row = first,
+        .length = n,
+        .positions = &positions,
+        .progress = part_of_progress(progress, static_cast<double>(first),
+                                     static_cast<double>(rows), static_cast<double>(n - 1))};
     const AlignedBuffer<float> states = decoder_->forward(pass, *cache);
     decoder_->head().losses(
         states.data(), ids.subspan(static_cast<size_t>(first + 1)),

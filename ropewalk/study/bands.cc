@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/part_of_progress.h"
 
 namespace ropewalk {
 namespace {
@@ -177,8 +178,8 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
   BandUsage usage(shape, positions, options.usage);
   BandsReport report;
   double done = 0;
-  const Progress step = [&](double share) {
-    if (progress) progress((done + share) / static_cast<double>(3 * windows.size()));
+  const auto step = [&] {
+    return part_of_progress(progress, done, 1, static_cast<double>(3 * windows.size()));
   };
   for (const Window& window : windows) {
     const std::vector<TextPlace> places = places_of(model, window.ids);
@@ -190,7 +191,7 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
           means.add(view);
           usage.add(view);
         },
-        step);
+        step());
     ++done;
   }
   const auto losses = [&](const std::string& scheme) {
@@ -198,7 +199,7 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
     std::vector<Tally> tallies;
     for (const Window& window : windows) {
       Tally& tally = tallies.emplace_back();
-      for (const double loss : model.losses(window.ids, under, step)) tally.add(loss);
+      for (const double loss : model.losses(window.ids, under, step())) tally.add(loss);
       ++done;
     }
     return estimate(tallies);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ropewalk/engine/part_of_progress.h"
+
 namespace ropewalk {
 namespace {
 
@@ -60,9 +62,7 @@ std::vector<CopyPoint> measure_copy_curve(const Scorer& scorer, std::span<const 
   const auto passes = 2 * static_cast<double>(tests.size());
   double done = 0;
   const auto losses = [&](const std::vector<int32_t>& ids) {
-    std::vector<double> all = scorer.losses(ids, [&](double share) {
-      if (progress) progress((done + share) / passes);
-    });
+    std::vector<double> all = scorer.losses(ids, part_of_progress(progress, done, 1, passes));
     ++done;
     return all;
   };

@@ -7,7 +7,9 @@
 #include <numbers>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/part_of_progress.h"
 #include "ropewalk/formats/sha256.h"
+#include "ropewalk/study/space.h"
 
 namespace ropewalk {
 namespace {
@@ -58,8 +60,6 @@ void check(const PerplexityOptions& options) {
                 std::to_string(options.stride), "a larger one would leave tokens out");
   }
 }
-
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Counts what is scored, piece by piece; words begin behind white space.
 class Counter {
@@ -136,10 +136,9 @@ Perplexity measure_perplexity(const Scorer& scorer, std::span<const int32_t> ids
       window.front() = *options.bos;
       result.stray_bos += std::count(window.begin() + 1, window.end(), *options.bos);
     }
-    const std::vector<double> losses = scorer.losses(window, [&](double share) {
-      if (progress)
-        progress((static_cast<double>(w) + share) / static_cast<double>(result.windows));
-    });
+    const std::vector<double> losses = scorer.losses(
+        window,
+        part_of_progress(progress, static_cast<double>(w), 1, static_cast<double>(result.windows)));
     for (int64_t t = span.scored; t < span.end; ++t) {
       result.nats += losses[static_cast<size_t>(t - span.first - 1)];
       result.context += static_cast<double>(t - span.first);

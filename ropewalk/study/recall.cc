@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "ropewalk/engine/part_of_progress.h"
 #include "ropewalk/study/pick.h"
 
 namespace ropewalk {
@@ -438,10 +439,8 @@ std::vector<RecallCell> measure_recall(const Scorer& scorer, const Tokenizer& to
       continue;
     }
     const auto size = static_cast<double>(haystack.text.size());
-    const std::vector<Answer> answers =
-        scorer.ask(haystack.text, haystack.questions, [&](double share) {
-          if (progress) progress((done + share * size) / planned);
-        });
+    const std::vector<Answer> answers = scorer.ask(haystack.text, haystack.questions,
+                                                   part_of_progress(progress, done, size, planned));
     done += size;
     for (size_t q = 0; q < answers.size(); ++q) {
       add(haystack, q, answers[q], tokenizer, cell_of(cells, haystack, haystack.probes[q].place));

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "ropewalk/study/space.h"
+
 namespace ropewalk {
 namespace {
 
@@ -22,7 +24,6 @@ constexpr std::array<std::string_view, 8> kClosers = {"\"",     "'",      ")",  
                                                       "\u201d", "\u2019", "\u00bb", "\u300d"};
 constexpr size_t kLongestHeading = 80;
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
