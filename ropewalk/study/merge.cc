@@ -11,6 +11,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/study/database.h"
 #include "ropewalk/study/record.h"
+#include "ropewalk/study/study_lock.h"
 
 namespace ropewalk {
 namespace {
@@ -90,7 +91,7 @@ StudyContents merged(StudyContents a, const StudyContents& b) {
 void write_study(const StudyContents& study, const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  refuse_other_files(path);
+  const StudyLock lock(refuse_other_files(path));  // another may write the same name
   if (fs::exists(path, failed)) {
     throw Error(path, "must be a name that is free", "a study", "name another file");
   }

@@ -18,7 +18,7 @@ namespace ropewalk {
 StudyContents merged(StudyContents a, const StudyContents& b);
 
 // Writes a study that is not there yet; the name appears when all of it is on disk. Throws Error
-// where something has the name.
+// where something has the name, or a living process holds it.
 void write_study(const StudyContents& study, const std::string& path);
 
 }  // namespace ropewalk

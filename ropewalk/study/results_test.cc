@@ -1,9 +1,13 @@
 #include "ropewalk/study/results.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/study/merge.h"
+#include "ropewalk/study/study_lock.h"
 
 namespace ropewalk {
 namespace {
@@ -155,6 +159,36 @@ TEST(Merge, HoldsTheUnionAndTellsAnew) {
   const std::vector<Candidate> candidates = candidates_of(both);
   ASSERT_EQ(candidates.size(), 3u);
   for (const Candidate& candidate : candidates) EXPECT_TRUE(candidate.finalist);
+}
+
+// What another is writing stays, and so does what it made.
+TEST(Merge, OneNameIsWrittenByOneAtATime) {
+  const std::string path =
+      testing::TempDir() + "ropewalk_merge_" + std::to_string(getpid()) + ".db";
+  const std::string part = path + "-part";
+  const StudyContents study = study_of({"declared"});
+  const auto said = [&] {
+    try {
+      write_study(study, path);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  {
+    const StudyLock other(path);
+    write_study(study, part);  // as the other has it by now
+    EXPECT_NE(said().find("held by a living process"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(part));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  EXPECT_EQ(said(), "") << "the part of a run that was killed is written over";
+  EXPECT_EQ(read_study(path).cells.size(), study.cells.size());
+  EXPECT_FALSE(std::filesystem::exists(part));
+  EXPECT_FALSE(std::filesystem::exists(path + "-lock"));
+  EXPECT_NE(said().find("a name that is free"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path + "-lock"));
+  std::filesystem::remove(path);
 }
 
 TEST(Merge, WhatContradictsIsNamed) {

@@ -1,10 +1,5 @@
 #include "ropewalk/study/store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +10,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/printable.h"
 #include "ropewalk/study/database.h"
+#include "ropewalk/study/study_lock.h"
 
 namespace ropewalk {
 namespace {
@@ -22,80 +18,6 @@ namespace {
 constexpr const char* kSchemaVersion = "2";
 constexpr const char* kCellsAloneVersion = "1";
 constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
-
-// A regular file that holds nothing but the number of a process, or nothing yet: no other file may be
-// written over or removed.
-bool is_lock(int descriptor) {
-  struct stat status = {};
-  std::array<char, 32> text = {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1)
-    return false;
-  if (status.st_size >= static_cast<off_t>(text.size())) return false;
-  const ssize_t size = pread(descriptor, text.data(), text.size(), 0);
-  return size >= 0 && std::all_of(text.begin(), text.begin() + size,
-                                  [](char byte) { return byte >= '0' && byte <= '9'; });
-}
-
-}  // namespace
-
-// The kernel drops the lock of a process that dies, however it dies; the number in the file only
-// names the holder.
-class StudyStore::Lock {
- public:
-  explicit Lock(const std::string& study) : path_(study + "-lock") {
-    do {
-      take(study);
-    } while (!is_still_there());
-    const std::string own = std::to_string(getpid());
-    if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, own.data(), own.size(), 0) < 0) {
-      const int error = errno;
-      unlink(path_.c_str());
-      close(descriptor_);
-      throw Error(path_, "cannot be written", std::strerror(error));
-    }
-  }
-  ~Lock() {
-    unlink(path_.c_str());
-    close(descriptor_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  void take(const std::string& study) {
-    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-    if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
-    if (!is_lock(descriptor_)) {
-      close(descriptor_);
-      throw Error(path_, "must be a lock of Ropewalk", "a file of another kind",
-                  "move that file, or name another with --study");
-    }
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    std::array<char, 32> holder = {};
-    const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
-    close(descriptor_);
-    throw Error(study, "the study is held by a living process",
-                "process " + (size > 0 ? std::string(holder.data()) : "unknown"),
-                "wait for it, or name another file with --study");
-  }
-
-  // Not where the holder before removed the file between our opening and our locking it.
-  bool is_still_there() {
-    struct stat held = {};
-    struct stat named = {};
-    if (fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
-        held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
-      return true;
-    }
-    close(descriptor_);
-    return false;
-  }
-
-  std::string path_;
-  int descriptor_ = -1;
-};
-
-namespace {
 
 // What no pass gives is not measured.
 bool is_measured(const std::vector<double>& losses) {
@@ -131,7 +53,7 @@ void check_schema(const std::string& path, const std::string& schema) {
 }  // namespace
 
 StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
-    : lock_(std::make_unique<Lock>(refuse_other_files(path))),
+    : lock_(std::make_unique<StudyLock>(refuse_other_files(path))),
       database_(std::make_unique<StudyDatabase>(std::move(path), StudyDatabase::Open::kCreate)) {
   all_or_none(*database_, [&] { create_or_check(identity); });
 }

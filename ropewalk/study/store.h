@@ -33,6 +33,7 @@ struct CellKey {
 using StudyIdentity = std::vector<std::pair<std::string, std::string>>;  // name, value
 
 class StudyDatabase;
+class StudyLock;
 
 // One SQLite file, held by one process at a time.
 class StudyStore {
@@ -73,11 +74,9 @@ class StudyStore {
   void put_records(const std::map<std::string, std::string>& records);
 
  private:
-  class Lock;
-
   void create_or_check(const StudyIdentity& identity);
 
-  std::unique_ptr<Lock> lock_;
+  std::unique_ptr<StudyLock> lock_;
   std::unique_ptr<StudyDatabase> database_;
 };
 
