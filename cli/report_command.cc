@@ -71,7 +71,7 @@ void run(const Options& options) {
   }
   if (!options.json.empty()) {
     nlohmann::ordered_json json = to_json(page);
-    json["tables"]["passes"] = to_json(pass_table(study));
+    json["tables"][kPassTable] = to_json(pass_table(study));
     write_file(options.study, options.json, text_of(json));
   }
   if (!options.csv.empty()) write_folder(study, page, options.csv);

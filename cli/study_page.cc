@@ -240,6 +240,16 @@ void read_at(const std::string& place, const Body& body) {
   }
 }
 
+// Names of tables are the page's addresses of them.
+void refuse_known_table(const std::string& name, const std::vector<Section>& sections,
+                        const std::string& place) {
+  bool known = name == kPassTable;  // which stands beside the page
+  for (const Section& section : sections)
+    known = known ||
+            std::ranges::find(section.tables, name, &ResultTable::name) != section.tables.end();
+  if (known) throw Error(place, "must not have the name of another table of the report", name);
+}
+
 // Other measurements that the study has: tables, each with a picture if it brings one.
 void add_other_tables(const StudySummary& study, std::vector<Section>& sections) {
   const std::string prefix = kTableRecords;
@@ -249,6 +259,7 @@ void add_other_tables(const StudySummary& study, std::vector<Section>& sections)
     const std::string place = study.contents.path + ": " + record->first;
     const auto json = parse_json(record->second, place);
     ResultTable table = table_from_json(json, place);
+    refuse_known_table(table.name, sections, place);
     Section section{.id = "table-" + table.name, .title = table.title};
     const auto picture = json.find("picture");
     if (picture != json.end() && picture->is_object() && picture->contains("spec")) {
@@ -276,8 +287,8 @@ void add_passages(const StudySummary& study, std::vector<Section>& sections) {
   Section section{.id = "passages", .title = "What it goes on with"};
   read_at(place, [&] {
     section.paragraphs.push_back(
-        fmt::format("After {} tokens of the text, always the likeliest token.",
-                    json.value("prompt_tokens", int64_t{0})));
+        fmt::format("After {:.0f} tokens of the text, always the likeliest token.",
+                    json.value("prompt_tokens", 0.0)));
     for (const auto& passage : *passages) {
       section.quotes.emplace_back(passage.value("scheme", std::string()),
                                   passage.value("text", std::string()));
@@ -300,11 +311,15 @@ Page study_page(const StudySummary& study) {
       {.id = "settings", .title = "All settings", .tables = {ranking_table(study)}});
   page.sections.push_back(distance_section(study, page.series));
   page.sections.push_back(spectrum_section(study, page.series));
-  add_other_tables(study, page.sections);
-  add_passages(study, page.sections);
+  // The last one, made now: its tables' names are taken.
   page.sections.push_back({.id = "made",
                            .title = "How it was measured",
                            .tables = {fact_table(study), window_table(study)}});
+  const auto before = std::ssize(page.sections) - 1;
+  add_other_tables(study, page.sections);
+  add_passages(study, page.sections);
+  const auto made = page.sections.begin() + before;
+  std::rotate(made, made + 1, page.sections.end());
   return page;
 }
 

@@ -385,7 +385,7 @@ ResultTable fact_table(const StudySummary& study) {
 }
 
 ResultTable pass_table(const StudySummary& study) {
-  ResultTable table{.name = "passes",
+  ResultTable table{.name = kPassTable,
                     .title = "Every pass",
                     .columns = {kSetting,
                                 {.name = "text", .title = "text"},

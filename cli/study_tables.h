@@ -21,6 +21,7 @@ ResultTable pair_table(const StudySummary& study);
 ResultTable band_table(const StudySummary& study);
 ResultTable window_table(const StudySummary& study);
 ResultTable fact_table(const StudySummary& study);
+inline constexpr const char* kPassTable = "passes";
 ResultTable pass_table(const StudySummary& study);  // every pass there is
 
 // How a candidate can be run: the kinds that the picture of cost tells apart.

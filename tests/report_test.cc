@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ropewalk/study/merge.h"
 #include "tests/run_command.h"
 
 namespace ropewalk {
@@ -180,6 +181,16 @@ TEST_F(ReportTest, WhatIsNoStudyIsRefused) {
   EXPECT_THAT(run({"report", file("empty", "")}).err, HasSubstr("must be a study"));
   ASSERT_EQ(extend("a.db", kFew).status, 0);
   EXPECT_EQ(run({"report", path("a.db"), "-o", path("a.db")}).status, 1);
+  StudyContents study = read_study(path("a.db"));
+  for (const std::string name : {"ranking", "windows", "passes"}) {
+    study.records["table/ranking"] =
+        R"({"name":")" + name +
+        R"(","title":"Mine","about":"","columns":[{"name":"a","title":"a"}],"rows":[]})";
+    write_study(study, path(name + ".db"));
+    const RunResult result = run({"report", path(name + ".db"), "--json", path("out.json")});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, HasSubstr("table/ranking: must not have the name of another table"));
+  }
   EXPECT_THAT(run({"report", path("a.db")}).out, HasSubstr("Best overall")) << "it is still there";
 }
 

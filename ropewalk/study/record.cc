@@ -55,48 +55,70 @@ Json parse_record(const StudyContents& study, const std::string& name) {
 template <typename Read>
 auto read_record(const StudyContents& study, const std::string& name, const Read& read) {
   const Json json = parse_record(study, name);
+  const std::string place = study.path + ": " + name;
   try {
-    return read(json);
+    return read(json, place);
   } catch (const Json::exception& error) {
-    throw Error(study.path + ": " + name, "must be as Ropewalk writes it", error.what());
+    throw Error(place, "must be as Ropewalk writes it", error.what());
   }
 }
 
-WindowFacts read_window(const Json& json) {
-  WindowFacts window{
-      .document = json.at("document"), .first = json.at("first"), .tokens = json.at("tokens")};
+// nlohmann-json casts whatever number is there: 1e300 as an integer is anything.
+//   key  or an entry's place in a list
+//   most  what the result's type holds
+template <typename Key>
+int64_t whole(const Json& json, const Key& key, const std::string& place,
+              int64_t most = int64_t{1} << 53) {
+  const Json& value = json.at(key);
+  const double number = value.get<double>();
+  if (value.is_number_integer() && number >= 0 && number <= static_cast<double>(most))
+    return value.get<int64_t>();
+  throw Error(fmt::format("{}: {}", place, key),
+              fmt::format("must be a whole number, 0 to {}", most), value.dump());
+}
+
+WindowFacts read_window(const Json& json, const std::string& place) {
+  WindowFacts window{.document = json.at("document"),
+                     .first = whole(json, "first", place),
+                     .tokens = whole(json, "tokens", place)};
   window.left_out = json.value("left_out", false);
   for (const Json& repeat : json.at("repeats")) {
-    window.repeats.push_back(
-        {.first = repeat.at(0), .length = repeat.at(1), .distance = repeat.at(2)});
+    const std::string own = place + ": repeats";
+    window.repeats.push_back({.first = whole(repeat, 0, own),
+                              .length = whole(repeat, 1, own),
+                              .distance = whole(repeat, 2, own)});
   }
   return window;
 }
 
-StudyFacts read_facts(const Json& json) {
+StudyFacts read_facts(const Json& json, const std::string& place) {
+  constexpr int64_t kMostThreads = std::numeric_limits<int>::max();
   StudyFacts facts{.model = json.at("model"),
                    .description = json.at("description"),
-                   .trained_length = json.at("trained_length"),
-                   .target_length = json.at("target_length"),
+                   .trained_length = whole(json, "trained_length", place),
+                   .target_length = whole(json, "target_length", place),
                    .engine = json.at("engine"),
                    .precision = json.at("precision"),
                    .text = json.at("text"),
-                   .threads = json.at("threads"),
+                   .threads = static_cast<int>(whole(json, "threads", place, kMostThreads)),
                    .started = json.at("started"),
                    .finished = json.at("finished"),
                    .left_out = json.value("left_out", "")};
-  for (const Json& window : json.at("windows")) facts.windows.push_back(read_window(window));
+  for (const Json& window : json.at("windows"))
+    facts.windows.push_back(read_window(window, place + ": windows"));
   return facts;
 }
 
-SchemeFacts read_scheme(const Json& json) {
+SchemeFacts read_scheme(const Json& json, const std::string& place) {
   SchemeFacts facts{.scheme = json.at("scheme"),
                     .truncates = json.at("truncates"),
                     .recommended = json.at("recommended"),
                     .finalist = json.at("finalist"),
                     .keeps_distances = json.at("keeps_distances"),
-                    .distances = json.at("distances").get<std::vector<int64_t>>(),
                     .inv_freq = json.at("inv_freq").get<std::vector<double>>()};
+  const Json& distances = json.at("distances");
+  for (size_t k = 0; k < distances.size(); ++k)
+    facts.distances.push_back(whole(distances, k, place + ": distances"));
   for (const Json& engine : json.at("engines")) {
     facts.engines.push_back({.engine = engine.at("engine"),
                              .portable = engine.at("portable"),
@@ -107,7 +129,7 @@ SchemeFacts read_scheme(const Json& json) {
     facts.effective.push_back(value.is_null() ? std::nullopt : std::optional<double>(value));
   }
   if (facts.effective.size() != facts.distances.size()) {
-    throw Error(facts.scheme, "must have as many effective distances as distances",
+    throw Error(place, "must have as many effective distances as distances",
                 std::to_string(facts.effective.size()));
   }
   return facts;

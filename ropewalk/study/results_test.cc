@@ -143,6 +143,34 @@ TEST(Results, RecordsThatAreNotOursAreRefused) {
   EXPECT_THROW(candidates_of(study), Error) << "a repeat past its window";
 }
 
+// A cast of 1e300 to an integer would be anything.
+TEST(Results, NumbersOfRecordsOutOfRangeAreNamed) {
+  const auto said = [](const std::string& record, const std::string& from, const std::string& to) {
+    StudyContents study = study_of({"declared"});
+    std::string& json = study.records.at(record);
+    const size_t at = json.find(from);
+    EXPECT_NE(at, json.npos) << from;
+    json.replace(at, from.size(), to);
+    try {
+      candidates_of(study);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const auto expect = [&](const std::string& text, const std::string& place) {
+    EXPECT_NE(text.find(place + ": must be a whole number"), text.npos) << text;
+  };
+  for (const std::string number : {"1e300", "-1", "9223372036854775808", "2.5"}) {
+    expect(said("facts", "\"threads\":1", "\"threads\":" + number), "study.db: facts: threads");
+    expect(said("facts", "\"tokens\":9", "\"tokens\":" + number), "facts: windows: tokens");
+    expect(said("facts", "[7,", "[" + number + ","), "facts: windows: repeats: 0");
+    expect(said("scheme/declared", "\"distances\":[1,", "\"distances\":[" + number + ","),
+           "scheme/declared: distances: 0");
+  }
+  expect(said("facts", "\"threads\":1", "\"threads\":3000000000"), "facts: threads");
+}
+
 TEST(Merge, HoldsTheUnionAndTellsAnew) {
   StudyContents a = study_of({"declared", "rope"});
   StudyContents b = study_of({"declared", "rope", "logn"});
