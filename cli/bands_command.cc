@@ -57,6 +57,7 @@ void run(const Options& options) {
   const Positions declared = make_positions(file.config, {});
   MemoryRun memory = MemoryRun::losses(precision, text.longest_window(), &declared);
   memory.rows = text.longest_window();  // queries and keys are looked at in one pass over a window
+  memory.beside = BandUsage::angle_bytes(declared, text.longest_window());
   refuse_too_large(file, memory, "a shorter --length");
   std::optional<StudyAddition> addition;
   if (!options.into.empty())

@@ -150,6 +150,7 @@ class Estimator {
   }
 
   void count_pass(const Blueprint& blueprint, int64_t rows) {
+    pass_.keep(run_.beside);
     const PassSizes sizes(blueprint, rows);
     pass_.live += residual_ = floats(sizes.residual);
     pass_.add(floats(sizes.q), 2);

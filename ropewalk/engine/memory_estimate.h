@@ -22,6 +22,7 @@ struct MemoryRun {
   bool all_logits = true;  // for losses; else those of one token at a time
   // Whose tables are counted; null: they are not.
   const Positions* positions = nullptr;
+  int64_t beside = 0;  // bytes that whoever runs it holds while passes run
 
   // Model::losses(), or EncoderModel::losses(), of so many tokens.
   static MemoryRun losses(Precision precision, int64_t tokens, const Positions* positions);
@@ -36,7 +37,7 @@ struct MemoryEstimate {
   int64_t file = 0;         // what is read of the file at once: pages that the system may take back
   int64_t weights = 0;      // packed for products, norms and learned tables
   int64_t cache = 0;        // keys and values
-  int64_t activations = 0;  // of the largest pass, tables of positions in them
+  int64_t activations = 0;  // of the largest pass, tables of positions and what lies beside in them
   int64_t logits = 0;
 
   int64_t peak() const { return process + file + weights + cache + activations + logits; }

@@ -272,6 +272,13 @@ BandUsage::BandUsage(const ModelShape& shape, const Positions& positions,
   }
 }
 
+int64_t BandUsage::angle_bytes(const Positions& positions, int64_t n_tokens) {
+  int64_t entries = 0;
+  for (const Rotary& rotary : positions.schemes)
+    entries += (farthest_seen(rotary, n_tokens) + 1) * rotary.layout.n_pairs();
+  return entries * 2 * static_cast<int64_t>(sizeof(float));
+}
+
 void BandUsage::begin(int64_t n_tokens, std::span<const TextPlace> places) {
   n_tokens_ = n_tokens;
   places_ = places;

@@ -67,6 +67,9 @@ class BandUsage {
   //              distances: pairs then have no distance of their own.
   BandUsage(const ModelShape& shape, const Positions& positions, const UsageOptions& options);
 
+  // Bytes that are held beside a pass over n_tokens: tables of angles by distance.
+  static int64_t angle_bytes(const Positions& positions, int64_t n_tokens);
+
   // The next sequence, before its pass: its length, and where its tokens stand or nothing.
   //   places  (n_tokens), or empty
   void begin(int64_t n_tokens, std::span<const TextPlace> places);

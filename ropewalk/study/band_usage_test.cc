@@ -155,6 +155,14 @@ TEST(BandUsage, IsWhatTheDefinitionsSay) {
   EXPECT_NEAR(attention, 1, 1e-9);
 }
 
+TEST(BandUsage, AnglesAreOfTheDistancesThatAreSeen) {
+  Positions positions = plain();
+  constexpr int64_t kOfDistance = 2 * 2 * sizeof(float);  // two pairs, cos and sin
+  EXPECT_EQ(BandUsage::angle_bytes(positions, 100), 100 * kOfDistance);
+  positions.schemes[0].visibility.window = 10;
+  EXPECT_EQ(BandUsage::angle_bytes(positions, 100), 10 * kOfDistance);
+}
+
 TEST(BandUsage, WindowsAndChunksHideKeys) {
   const Pass pass(100);
   Positions positions = plain();
