@@ -67,9 +67,10 @@ void run(const Options& options) {
   ModelFile file = options.model.open();
   if (!EncoderModel::takes(file)) {
     // Says what is run at all, where it is no decoder either.
-    if (file.keys.is_gguf()) describe_model(file.config, file.keys, file.tensors->name());
-    throw Error(file.tensors->name(), "must be a GGUF file of an encoder", file.config.architecture,
-                "of a decoder `ropewalk losses` gives losses");
+    describe_model(file.config, file.keys, file.tensors->name());
+    throw Error(file.tensors->name(),
+                "must be of an encoder: " + known_encoders(file.keys.is_gguf()),
+                file.config.architecture, "of a decoder `ropewalk losses` gives losses");
   }
   const std::vector<int32_t> ids = options.tokens.read(file);
   const Positions positions = options.scheme.positions(file.config);

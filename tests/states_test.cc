@@ -140,7 +140,8 @@ TEST_F(States, WhatDoesNotApplyIsRefusedByName) {
   EXPECT_THAT(refusal({"losses", llama, "--ids", ids(), "--encoder-ids", ids()}),
               HasSubstr("modern-bert"));
   EXPECT_THAT(refusal({"states", llama, "--ids", ids()}), HasSubstr("llama"));
-  EXPECT_THAT(refusal({"states", fixture("tiny_llama_hf"), "--ids", ids()}), HasSubstr("GGUF"));
+  EXPECT_THAT(refusal({"states", fixture("tiny_llama_hf"), "--ids", ids()}),
+              HasSubstr("modernbert"));
   EXPECT_THAT(refusal({"states", bert(), "--ids", ids("[3, 9]")}), HasSubstr("0 to 8"));
   EXPECT_THAT(refusal({"states", bert(), "--ids", ids("[]")}), HasSubstr("at least one"));
   EXPECT_THAT(refusal({"states", bert(), "--ids", ids("[1, 1, 1, 1, 1, 1, 1]")}),

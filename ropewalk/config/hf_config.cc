@@ -152,13 +152,17 @@ void Reader::read_usable() {
 
 // ---- what running needs
 
+std::string first_spelling(std::string_view keys) {
+  return keys.empty() ? std::string() : spellings(keys).front();
+}
+
 void require_runnable(const Json& document, const std::string& place, ModelShape& shape) {
   const HfTextModel text(document, place);
   if (text.is_wrapped()) {
     throw Error(place, "must be a text model's own to be run",
                 "a text model among others: " + text.model_type());
   }
-  const JsonFields top(document, place);
+  JsonFields top(document, place);
   const HfSizes& sizes = text.family().sizes;
   const auto require = [&](bool there, std::string_view key) {
     if (!there) throw top.missing(std::string(key));
@@ -167,9 +171,11 @@ void require_runnable(const Json& document, const std::string& place, ModelShape
   require(shape.hidden != 0, "hidden_size");
   require(shape.n_heads != 0, "num_attention_heads");
   require(shape.n_kv_heads != 0, "num_key_value_heads");
-  require(shape.ffn != 0, sizes.ffn_key);
+  if (!sizes.head_key.empty()) require(shape.head_dim != 0, sizes.head_key);
+  require(shape.ffn != 0, first_spelling(sizes.ffn_key));
   require(shape.vocabulary != 0, "vocab_size");
-  require(shape.norm_epsilon != 0 || top.has_value(std::string(sizes.norm_key)), sizes.norm_key);
+  require(shape.norm_epsilon != 0 || !top.spelling(spellings(sizes.norm_key)).empty(),
+          first_spelling(sizes.norm_key));
   if (shape.head_dim != 0) return;  // 0: nothing is rotated
   if (shape.hidden % shape.n_heads != 0) {
     throw top.wrong("num_attention_heads",

@@ -258,7 +258,8 @@ constexpr HfFamily kFamilies[] = {
      .fraction_keys = "rotary_emb_fraction",
      .growth = Growth::kNomic,
      .segments = 2,
-     .gguf = "nomic-bert"},
+     .gguf = "nomic-bert",
+     .sizes = kNomicSizes},
 
     // ---- interleaved
     {.name = "blt", .order = kInterleaved, .base = 500000, .trained_length = 4096},

@@ -69,22 +69,24 @@ void read_kv_heads(HfReading& reading, ModelShape& shape) {
 }
 
 void read_norm(HfReading& reading, ModelShape& shape) {
-  const std::string key(reading.family.sizes.norm_key);
-  if (!key.empty() && reading.top.has_value(key)) {
+  const std::string keys(reading.family.sizes.norm_key);
+  const std::string key = reading.top.spelling(spellings(keys));
+  if (!key.empty()) {
     shape.norm_epsilon = *reading.top.number(key);
     if (shape.norm_epsilon < 0) throw reading.top.wrong(key, "must not be negative");
     reading.notes.field_of_key("norm_epsilon", reading.top, key);
   } else if (reading.family.sizes.norm_epsilon != 0) {
     shape.norm_epsilon = reading.family.sizes.norm_epsilon;
     reading.notes.field("norm_epsilon", json_text(shape.norm_epsilon), Provenance::kFamilyDefault,
-                        key.empty() ? "no key says it" : key + " is absent");
+                        keys.empty() ? "no key says it" : spellings(keys).front() + " is absent");
   }
 }
 
 int64_t ffn_width(HfReading& reading, const ModelShape& shape) {
   const HfSizes& sizes = reading.family.sizes;
-  const std::string key(sizes.ffn_key), ratio_key(sizes.ffn_ratio_key);
-  if (!key.empty() && reading.top.has_value(key)) return size(reading, "ffn", {key});
+  const std::string ratio_key(sizes.ffn_ratio_key);
+  const int64_t stated = size(reading, "ffn", spellings(sizes.ffn_key));
+  if (stated != 0) return stated;
   if (sizes.ffn_ratio == 0) return 0;
   int64_t ratio = sizes.ffn_ratio;
   if (!ratio_key.empty() && reading.top.has_value(ratio_key)) ratio = *reading.top.size(ratio_key);
@@ -237,6 +239,7 @@ ModelShape read_hf_shape(HfReading& reading) {
   shape.hidden = size(reading, "hidden", kHidden);
   shape.n_heads = size(reading, "heads", {heads_key(reading.top)});
   read_kv_heads(reading, shape);
+  shape.head_dim = size(reading, "head_dim", spellings(reading.family.sizes.head_key));
   shape.ffn = ffn_width(reading, shape);
   shape.vocabulary = size(reading, "vocabulary", {"vocab_size"});
   read_norm(reading, shape);

@@ -16,11 +16,13 @@ struct HfSizes {
   };
   KeyHeads key_heads = KeyHeads::kStated;
 
-  std::string_view ffn_key = "intermediate_size";  // empty: none
+  std::string_view head_key = {};  // a head's width, of families that do not rotate
+
+  std::string_view ffn_key = "intermediate_size";  // empty: none; "a|b": of several spellings
   int64_t ffn_ratio = 0;                // to hidden_size, where that is absent; 0: it must be there
   std::string_view ffn_ratio_key = {};  // says another ratio
 
-  std::string_view norm_key = "rms_norm_eps";  // empty: none
+  std::string_view norm_key = "rms_norm_eps";  // empty: none; "a|b": of several spellings
   double norm_epsilon = 0;                     // where that is absent; 0: it must be there
 };
 
@@ -54,6 +56,19 @@ inline constexpr HfSizes kFalconSizes = {.key_heads = KeyHeads::kMultiQuery,
                                          .ffn_key = "ffn_hidden_size",
                                          .ffn_ratio = 4,
                                          .norm_key = "layer_norm_epsilon"};
+inline constexpr HfSizes kBertSizes = {
+    .key_heads = KeyHeads::kOwn, .norm_key = "layer_norm_eps", .norm_epsilon = 1e-12};
+inline constexpr HfSizes kNomicSizes = {.key_heads = KeyHeads::kOwn,
+                                        .ffn_key = "n_inner|intermediate_size",
+                                        .norm_key = "layer_norm_epsilon|layer_norm_eps",
+                                        .norm_epsilon = 1e-12};
+inline constexpr HfSizes kModernBertSizes = {
+    .key_heads = KeyHeads::kOwn, .norm_key = "norm_eps", .norm_epsilon = 1e-5};
+inline constexpr HfSizes kT5Sizes = {.key_heads = KeyHeads::kOwn,
+                                     .head_key = "d_kv",
+                                     .ffn_key = "d_ff",
+                                     .norm_key = "layer_norm_epsilon",
+                                     .norm_epsilon = 1e-6};
 
 }  // namespace ropewalk
 

@@ -12,23 +12,26 @@
 namespace ropewalk {
 namespace {
 
-void refuse_other_than_spectrum(const Rotary& rotary, const Spectrum& spectrum) {
+//   own_window  tokens back that the layers of the scheme see by themselves, the own one included
+void refuse_other_than_spectrum(const Rotary& rotary, const Spectrum& spectrum,
+                                int64_t own_window) {
   const SpectrumRule::Length length = rotary.spectrum.length();
   const bool one_spectrum =
       length == SpectrumRule::Length::kFixed || length == SpectrumRule::Length::kSequence;
   const bool plain_distance = !rotary.distance.depends_on_length() && rotary.distance.is_identity();
   const Visibility& sight = rotary.visibility;
   if (one_spectrum && plain_distance && rotary.mask.past == PairMask::Past::kHeard &&
-      sight.window == kUnbounded && sight.sinks == 0 && spectrum.decay.empty())
+      (sight.window == kUnbounded || sight.window == own_window) && sight.sinks == 0 &&
+      spectrum.decay.empty())
     return;
   throw Error("scheme", "must be one spectrum for all tokens where tokens see both ways",
               "a distance map, mask, window, decay, or a spectrum for each token",
               "take a scheme of spectra alone");
 }
 
-RowTurns turns_of(const Rotary& rotary, AngleMode angles, int64_t n) {
+RowTurns turns_of(const Rotary& rotary, AngleMode angles, int64_t n, int64_t own_window) {
   const Spectrum spectrum = rotary.spectrum.at(rotary.spectrum.length_for_row(n - 1, n));
-  refuse_other_than_spectrum(rotary, spectrum);
+  refuse_other_than_spectrum(rotary, spectrum, own_window);
   std::vector<DoubleDouble> positions;
   RowTurns turns{.layout = rotary.layout,
                  .table = RotationRows<float>(spectrum.n_pairs(), n),
@@ -54,10 +57,16 @@ RowTurns turns_of(const Rotary& rotary, AngleMode angles, int64_t n) {
 
 }  // namespace
 
-std::vector<RowTurns> row_turns(const Positions& positions, int64_t n) {
+std::vector<RowTurns> row_turns(const Positions& positions, int64_t n,
+                                std::span<const int64_t> side_window) {
+  // Layers of one scheme are of one group, whose sight is the same.
+  std::vector<int64_t> windows(positions.schemes.size(), kUnbounded);
+  for (size_t layer = 0; layer < std::min(side_window.size(), positions.layers.size()); ++layer) {
+    if (side_window[layer] != kUnbounded) windows[positions.layers[layer]] = side_window[layer] + 1;
+  }
   std::vector<RowTurns> turns;
-  for (const Rotary& rotary : positions.schemes)
-    turns.push_back(turns_of(rotary, positions.angles, n));
+  for (size_t s = 0; s < positions.schemes.size(); ++s)
+    turns.push_back(turns_of(positions.schemes[s], positions.angles, n, windows[s]));
   return turns;
 }
 
@@ -117,8 +126,9 @@ std::vector<float> BothWaysLayers::read_buckets(const LayerReader& reader) const
 
 void BothWaysLayers::run(States& states, const Positions* positions, const States* encoded,
                          const Progress& progress) const {
-  const std::vector<RowTurns> turns =
-      positions == nullptr ? std::vector<RowTurns>() : row_turns(*positions, states.n);
+  const std::vector<RowTurns> turns = positions == nullptr
+                                          ? std::vector<RowTurns>()
+                                          : row_turns(*positions, states.n, blueprint_.side_window);
   Buffers buffers(blueprint_, states.n, std::max(states.n, encoded == nullptr ? 0 : encoded->n));
   for (int64_t n = 0; n < shape_.n_layers; ++n) {
     const Layer& layer = layers_[size(n)];

@@ -22,7 +22,10 @@ struct RowTurns {
 
 // Of each scheme, for a sequence of n tokens. Throws Error where a scheme has more than a spectrum: a
 // distance map, a mask or a window says what a token sees of those before it alone.
-std::vector<RowTurns> row_turns(const Positions& positions, int64_t n);
+//   side_window  (n_layers), tokens that each layer sees on either side: a window of as many that its
+//                scheme declares is the layer's business; empty: all see all
+std::vector<RowTurns> row_turns(const Positions& positions, int64_t n,
+                                std::span<const int64_t> side_window = {});
 
 class BothWaysLayers {
  public:

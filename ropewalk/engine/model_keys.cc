@@ -47,6 +47,7 @@ ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string&
   };
   for (const auto& [key, value] : config.items()) {
     put(key, value);
+    if (value.is_array() && !value.empty()) put(key + ".0", value.front());
     if (!value.is_object()) continue;
     for (const auto& [inner, inner_value] : value.items()) put(key + "." + inner, inner_value);
   }

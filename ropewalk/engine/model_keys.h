@@ -15,7 +15,7 @@ namespace ropewalk {
 
 // Numbers, flags and words. Where both kinds of file have a number, two names are given: GGUF's
 // without its architecture ("attention.scale"), and config.json's, which may lie in an object
-// ("attn_config.clip_qkv").
+// ("attn_config.clip_qkv") or be the first entry of a list ("architectures.0").
 class ModelKeys {
  public:
   explicit ModelKeys(bool is_gguf = false) : is_gguf_(is_gguf) {}  // none at all

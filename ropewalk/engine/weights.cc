@@ -101,16 +101,18 @@ int64_t Storage::stored_row(int64_t row) const {
 Weights::Weights(const TensorSource& source, TensorNames names)
     : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {
   const std::string root = names_.root;
-  if (root.empty() || std::ranges::any_of(source.tensors(), [&](const TensorInfo& info) {
-        return info.name.starts_with(root);
-      })) {
-    return;
-  }
-  const auto strip = [&](std::string& name) {
-    if (name.starts_with(root)) name.erase(0, root.size());
+  const auto in_use = [&](const std::string& start) {
+    return std::ranges::any_of(
+        source.tensors(), [&](const TensorInfo& info) { return info.name.starts_with(start); });
   };
-  strip(names_.layer);
-  for (Rename& rename : names_.renames) strip(rename.theirs);
+  if (root.empty() || in_use(root)) return;
+  const auto other = std::ranges::find_if(names_.other_roots, in_use);
+  const std::string start = other == names_.other_roots.end() ? "" : *other;
+  const auto replace = [&](std::string& name) {
+    if (name.starts_with(root)) name.replace(0, root.size(), start);
+  };
+  replace(names_.layer);
+  for (Rename& rename : names_.renames) replace(rename.theirs);
 }
 
 Weights Weights::renamed(TensorNames names) const {
@@ -129,8 +131,13 @@ std::string Weights::name_of(const std::string& part, int64_t layer,
   const Rename* const rename = rename_of(part);
   std::string name = layer < 0 ? "" : names_.layer + std::to_string(layer) + ".";
   name += rename == nullptr ? part : rename->theirs;
-  if (rename == nullptr || !rename->storage.bare) return name + "." + kind;
-  return kind == "weight" ? name : name + "_" + kind;
+  if (rename != nullptr && rename->storage.bare) return kind == "weight" ? name : name + "_" + kind;
+  for (const Rename& other : names_.other_kinds) {
+    if (other.ours != kind || source_.find_tensor(name + "." + kind) != nullptr) continue;
+    const std::string older = name + "." + other.theirs;
+    if (source_.find_tensor(older) != nullptr) return older;
+  }
+  return name + "." + kind;
 }
 
 // By the name that name_of() gives.

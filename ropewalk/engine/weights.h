@@ -69,6 +69,10 @@ struct TensorNames {
   std::string root = {};
   // Ends of names that hold no weights: masks, say, that some versions saved.
   std::vector<std::string> ignored = {};
+  // What some files have in place of `root`.
+  std::vector<std::string> other_roots = {};
+  // Endings that older files have in place of ".weight" and ".bias": {"weight", "gamma"}.
+  std::vector<Rename> other_kinds = {};
 };
 
 class Weights {

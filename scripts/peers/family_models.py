@@ -282,7 +282,8 @@ def made(config, auto, seed=1, attention="eager"):
     text = text_of(config)
     keys = ("hidden_act", "hidden_activation", "activation_function", "activation", "dense_act_fn")
     gelu = text.model_type in ("bloom", "mpt") or "gelu" in str([getattr(text, key, "") for key in keys])
-    if getattr(text, "scale_decoder_outputs", None) is False and hasattr(model, "lm_head"):  # T5 of version 1.1
+    own_output = getattr(text, "scale_decoder_outputs", None) is False or text.model_type == "mt5"
+    if own_output and hasattr(model, "lm_head"):  # T5 of version 1.1
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
     output = model.get_output_embeddings()  # none of an encoder
     tied = output is not None and output.weight is model.get_input_embeddings().weight

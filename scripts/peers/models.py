@@ -4,9 +4,9 @@
 A model is transformers' own class, saved, and made a GGUF file by llama.cpp's converter. Losses of every token are
 compared three ways: transformers' forward in float32, llama.cpp with float32 weights and cache, and ours with float32
 angles on the GGUF file and on the saved directory. Families and variants that llama.cpp's converter does not know or
-loses a part of are compared from the directory alone, encoders from the file alone. Of an encoder it is every coordinate
-of every token's final state; a decoder behind an encoder is scored after the same ids. Lengths lie below, at and above the
-original context of the model's scaling.
+loses a part of are compared from the directory alone. Of an encoder it is every coordinate of every token's final state; a
+decoder behind an encoder is scored after the same ids. Lengths lie below, at and above the original context of the model's
+scaling.
 """
 
 import dataclasses
@@ -65,11 +65,11 @@ def cases() -> list:
                     topk_group=1, first_k_dense_replace=1, num_key_value_heads=4, kv_lora_rank=32, qk_nope_head_dim=8,
                     qk_rope_head_dim=16, v_head_dim=16, num_hidden_layers=3)
     t5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=3, num_decoder_layers=2, num_heads=4, decoder_start_token_id=0)
-    bert, heads = dict(auto="AutoModel", from_directory=False), dict(num_key_value_heads=4)
+    bert, heads = dict(auto="AutoModel"), dict(num_key_value_heads=4)
     nomic = dict(n_positions=8192, max_trained_positions=2048, activation_function="swiglu", causal=False, n_inner=96,
                  qkv_proj_bias=False, mlp_fc1_bias=False, mlp_fc2_bias=False, prenorm=False, rotary_emb_fraction=1.0,
                  rotary_emb_interleaved=False, rotary_emb_scale_base=None)
-    pair = dict(auto="AutoModelForSeq2SeqLM", from_directory=False)
+    pair = dict(auto="AutoModelForSeq2SeqLM")
     gpt2 = dict(n_embd=64, n_head=4, n_layer=2, n_inner=256)
     return [
         Case("llama", "llama", dict(rope_parameters=DEFAULT)),
@@ -136,12 +136,18 @@ def cases() -> list:
              apart="llama.cpp leaves out the factor d_model^-0.5 of tied output matrices"),
         Case("t5, no gate", "t5", dict(**t5, feed_forward_proj="relu"), **pair),
         Case("t5 1.1", "t5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),
-        Case("t5, encoder alone", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="T5EncoderModel", from_directory=False),
+        Case("t5, encoder alone", "t5", dict(**t5, feed_forward_proj="gated-gelu"), auto="T5EncoderModel"),
         Case("bert", "bert", heads, **bert),
         Case("roberta", "roberta", heads, **bert),
+        Case("roberta, text from row 2 on", "roberta", dict(**heads, pad_token_id=1, bos_token_id=0), **bert),
+        Case("xlm-roberta", "xlm-roberta", heads, **bert),
+        # the converter leaves the rows before that of position 0 in its table
+        Case("camembert", "camembert", heads, from_gguf=False, **bert),
         Case("modern-bert", "modernbert", dict(**heads, num_hidden_layers=7, local_attention=WINDOW),
              added={"layer_norm_eps": 1e-5, "global_attn_every_n_layers": 3}, **bert),
         Case("nomic-bert", "nomic_bert", heads, added=nomic, **bert),
+        Case("mt5", "mt5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),
+        Case("umt5, buckets of each layer", "umt5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),
         # the converter knows no gptj and opt, and loses the norms of each head of StableLM
         Case("gptj", "gptj", dict(**gpt2, rotary_dim=8), from_gguf=False),
         Case("opt", "opt", dict(ffn_dim=256, word_embed_proj_dim=64), from_gguf=False),

@@ -1,6 +1,7 @@
 #include "ropewalk/engine/arch/families.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ropewalk/base/error.h"
 
@@ -96,7 +97,7 @@ struct EncoderFamily {
 };
 
 // By general.architecture.
-constexpr EncoderFamily kEncoders[] = {
+constexpr EncoderFamily kGgufEncoders[] = {
     {"bert", describe_bert, nullptr},
     {"modern-bert", describe_modern_bert, nullptr},
     {"nomic-bert", describe_nomic_bert, nullptr},
@@ -104,11 +105,35 @@ constexpr EncoderFamily kEncoders[] = {
     {"t5encoder", describe_t5_encoder, nullptr},
 };
 
+// By model_type.
+constexpr EncoderFamily kHfEncoders[] = {
+    {"bert", describe_bert, nullptr},
+    {"camembert", describe_bert, nullptr},
+    {"modernbert", describe_modern_bert, nullptr},
+    {"mt5", describe_t5_encoder, describe_t5_decoder},
+    {"nomic_bert", describe_nomic_bert, nullptr},
+    {"roberta", describe_bert, nullptr},
+    {"t5", describe_t5_encoder, describe_t5_decoder},
+    {"umt5", describe_t5_encoder, describe_t5_decoder},
+    {"xlm-roberta", describe_bert, nullptr},
+};
+
+std::span<const EncoderFamily> encoder_families(bool gguf) {
+  return gguf ? std::span<const EncoderFamily>(kGgufEncoders) : kHfEncoders;
+}
+
 const EncoderFamily* find_encoder(const ModelConfig& config, const ModelKeys& keys) {
-  for (const EncoderFamily& family : kEncoders) {
-    if (keys.is_gguf() && config.architecture == family.name) return &family;
+  for (const EncoderFamily& family : encoder_families(keys.is_gguf())) {
+    if (config.architecture == family.name) return &family;
   }
   return nullptr;
+}
+
+std::string names_of(const auto& families) {
+  std::string names;
+  for (const auto& family : families)
+    names += (names.empty() ? "" : ", ") + std::string(family.name);
+  return names;
 }
 
 }  // namespace
@@ -121,33 +146,20 @@ EncoderBlueprints describe_encoder(const ModelConfig& config, const ModelKeys& k
                                    const std::string& place) {
   const EncoderFamily* const family = find_encoder(config, keys);
   if (family == nullptr) {
-    std::string names;
-    for (const EncoderFamily& known : kEncoders)
-      names += (names.empty() ? "" : ", ") + std::string(known.name);
-    throw Error(place, "must be an encoder that the engine runs: " + names + " (GGUF files)",
+    throw Error(place, "must be an encoder that the engine runs: " + known_encoders(keys.is_gguf()),
                 config.architecture)
         .of(FaultKind::kUnknownValue);
   }
   EncoderBlueprints found{.encoder = family->describe(config, keys), .decoder = {}, .cross = {}};
-  if (family->describe_decoder == nullptr) return found;
+  if (family->describe_decoder == nullptr || is_t5_encoder_alone(keys)) return found;
   found.decoder = family->describe_decoder(config, keys);
-  found.cross = t5_cross_names();
+  found.cross = t5_cross_names(keys);
   return found;
 }
 
-std::string known_families(bool gguf) {
-  std::string names;
-  const auto add = [&](const auto& families) {
-    for (const Family& family : families)
-      names += (names.empty() ? "" : ", ") + std::string(family.name);
-  };
-  if (gguf) {
-    add(kGguf);
-  } else {
-    add(kHf);
-  }
-  return names;
-}
+std::string known_families(bool gguf) { return gguf ? names_of(kGguf) : names_of(kHf); }
+
+std::string known_encoders(bool gguf) { return names_of(encoder_families(gguf)); }
 
 Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
                          const std::string& place) {
@@ -249,14 +261,17 @@ Activation declared_activation(const ModelKeys& keys, Activation otherwise) {
   for (const char* key : {"hidden_act", "hidden_activation", "activation_function", "activation"}) {
     if (!name) name = keys.text(key);
   }
-  if (!name) return otherwise;
-  if (*name == "silu" || *name == "swish") return Activation::kSilu;
-  if (*name == "gelu") return Activation::kGelu;
-  if (*name == "gelu_new" || *name == "gelu_pytorch_tanh" || *name == "gelu_fast")
+  return name ? activation_of_name(*name, "hidden_act") : otherwise;
+}
+
+Activation activation_of_name(const std::string& name, const std::string& key) {
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast")
     return Activation::kGeluTanh;
-  if (*name == "relu") return Activation::kRelu;
-  if (*name == "relu2") return Activation::kReluSquared;
-  throw Error("hidden_act", "must be silu, gelu, gelu_new, gelu_pytorch_tanh, relu or relu2", *name)
+  if (name == "relu") return Activation::kRelu;
+  if (name == "relu2") return Activation::kReluSquared;
+  throw Error(key, "must be silu, gelu, gelu_new, gelu_pytorch_tanh, relu or relu2", name)
       .of(FaultKind::kUnknownValue);
 }
 

@@ -32,6 +32,8 @@ EncoderBlueprints describe_encoder(const ModelConfig& config, const ModelKeys& k
 
 // "bloom, ...": what describe_model() takes of GGUF files, or of Hugging Face directories.
 std::string known_families(bool gguf);
+// The same of describe_encoder().
+std::string known_encoders(bool gguf);
 
 // One family, under one of its names.
 using Describe = Blueprint (*)(const ModelConfig& config, const ModelKeys& keys);
@@ -62,6 +64,9 @@ void require_flag(const ModelKeys& keys, const std::string& key, bool wanted);
 
 // Experts as a file's keys count them; nothing where it has none.
 std::optional<ExpertKnobs> declared_experts(const ModelKeys& keys);
+
+// By transformers' name. Throws Error, naming `key`, for one that is not known.
+Activation activation_of_name(const std::string& name, const std::string& key);
 
 // What hidden_act names; `otherwise` where it is absent. Throws Error for a name that is not known.
 Activation declared_activation(const ModelKeys& keys, Activation otherwise);
@@ -100,7 +105,9 @@ Blueprint describe_modern_bert(const ModelConfig& config, const ModelKeys& keys)
 Blueprint describe_nomic_bert(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_t5_encoder(const ModelConfig& config, const ModelKeys& keys);
 Blueprint describe_t5_decoder(const ModelConfig& config, const ModelKeys& keys);
-TensorNames t5_cross_names();
+// Of an encoder's file without the decoder.
+bool is_t5_encoder_alone(const ModelKeys& keys);
+TensorNames t5_cross_names(const ModelKeys& keys);
 
 }  // namespace ropewalk
 
