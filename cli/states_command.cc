@@ -1,10 +1,12 @@
 #include "cli/states_command.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/npy.h"
+#include "ropewalk/kernels/vector_ops.h"
 
 namespace ropewalk {
 namespace {
@@ -22,6 +25,7 @@ struct Options {
   ModelOptions model;
   SchemeOptions scheme;
   TokenInput tokens;
+  std::vector<int64_t> logits_at;
   std::string npy;
   bool json = false;
 };
@@ -57,10 +61,51 @@ void print_table(std::span<const int32_t> tokens, const States& states) {
   }
 }
 
-void save(const std::string& path, const States& states) {
-  const auto count = static_cast<ptrdiff_t>(states.n * states.hidden);
-  const std::vector<double> values(states.values.data(), states.values.data() + count);
-  write_npy(path, values, {static_cast<uint64_t>(states.n), static_cast<uint64_t>(states.hidden)});
+//   values  of all rows, as many each
+void save(const std::string& path, std::span<const float> values, size_t rows) {
+  const std::vector<double> wide(values.begin(), values.end());
+  write_npy(path, wide, {rows, values.size() / rows});
+}
+
+// ---- what a masked-LM head makes of states
+
+struct Logits {
+  std::span<const int64_t> at;  // positions
+  std::vector<float> values;    // (positions, vocabulary)
+
+  std::span<const float> row(size_t index) const {
+    const size_t width = values.size() / at.size();
+    return std::span(values).subspan(index * width, width);
+  }
+};
+
+void print_json(std::span<const int32_t> tokens, const Logits& logits) {
+  fmt::print("{{\"tokens\": {}, \"at\": [{}], \"logits\": [", json_list(tokens),
+             fmt::join(logits.at, ", "));
+  for (size_t k = 0; k < logits.at.size(); ++k)
+    fmt::print("{}[{:.9g}]", k == 0 ? "" : ",\n", fmt::join(logits.row(k), ", "));
+  fmt::print("]}}\n");
+}
+
+// The likeliest ids of each position.
+void print_table(const Logits& logits) {
+  constexpr size_t kShown = 5;
+  fmt::print("{:>8}  {:>8}  {:>12}  {:>12}\n", "position", "id", "logit", "probability");
+  for (size_t k = 0; k < logits.at.size(); ++k) {
+    const std::span<const float> row = logits.row(k);
+    SumOfExp sum;
+    sum.add(row);
+    std::vector<size_t> ids(row.size());
+    std::iota(ids.begin(), ids.end(), size_t{0});
+    const size_t shown = std::min(kShown, ids.size());
+    std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown),
+                              [&](size_t a, size_t b) { return row[a] > row[b]; });
+    for (const size_t id : std::span(ids).first(shown)) {
+      const auto logit = static_cast<double>(row[id]);
+      fmt::print("{:>8}  {:>8}  {:>12.6g}  {:>12.6g}\n", logits.at[k], id, logit,
+                 std::exp(logit - sum.log()));
+    }
+  }
 }
 
 void run(const Options& options) {
@@ -74,13 +119,26 @@ void run(const Options& options) {
   }
   const std::vector<int32_t> ids = options.tokens.read(file);
   const Positions positions = options.scheme.positions(file.config);
-  const EncoderModel model(std::move(file), options.model.chosen_precision());
+  const auto head = options.logits_at.empty() ? WithMaskedHead::kNo : WithMaskedHead::kYes;
+  const EncoderModel model(std::move(file), options.model.chosen_precision(), head);
   States states;
   {
     ProgressLine line("states");
     states = model.states(ids, positions, [&](double done) { line.update(done); });
   }
-  if (!options.npy.empty()) save(options.npy, states);
+  if (head == WithMaskedHead::kYes) {
+    const Logits logits{options.logits_at, model.masked_logits(states, options.logits_at)};
+    if (!options.npy.empty()) save(options.npy, logits.values, logits.at.size());
+    if (options.json) return print_json(ids, logits);
+    if (options.npy.empty()) print_table(logits);
+    return;
+  }
+  if (!options.npy.empty()) {
+    const auto rows = static_cast<size_t>(states.n);
+    const std::span<const float> all(states.values.data(),
+                                     rows * static_cast<size_t>(states.hidden));
+    save(options.npy, all, rows);
+  }
   if (options.json) return print_json(ids, states);
   if (!options.npy.empty()) return;
   print_table(ids, states);
@@ -95,10 +153,17 @@ void add_states_command(CLI::App& app) {
   options->model.add_to(*command);
   options->scheme.add_to(*command);
   options->tokens.add_to(*command);
+  command
+      ->add_option("--logits-at", options->logits_at,
+                   "Of directories of BERT, RoBERTa and ModernBERT with a masked-LM head: what "
+                   "that gives at these positions, from 0 on, in place of states: 3,7")
+      ->delimiter(',');
   command->add_option("--npy", options->npy,
-                      "Write them there, (tokens, width), as NumPy reads them");
+                      "Write them there, (tokens, width), as NumPy reads them; with --logits-at "
+                      "(positions, vocabulary)");
   command->add_flag("--json", options->json,
-                    "{\"tokens\": [...], \"states\": [[...], ...]}, a row for each token");
+                    "{\"tokens\": [...], \"states\": [[...], ...]}, a row for each token; with "
+                    "--logits-at {\"tokens\", \"at\": [...], \"logits\": [[...], ...]}");
   command->callback([options] { run(*options); });
 }
 

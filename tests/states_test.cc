@@ -1,6 +1,7 @@
 // The command on files of encoders, made here.
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "ropewalk/config/test_support.h"
@@ -75,8 +76,76 @@ std::string t5_file() {
   return t5.file().file();
 }
 
+// As transformers saves it: a header of names, then all numbers.
+class Safetensors {
+ public:
+  void add(const std::string& name, const std::vector<uint32_t>& shape) {
+    uint32_t count = 1;
+    for (const uint32_t length : shape) count *= length;
+    std::normal_distribution<float> normal;
+    const size_t before = bytes_.size();
+    for (uint32_t k = 0; k < count; ++k) {
+      const float value = normal(generator_);
+      bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+    header_[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {before, bytes_.size()}}};
+  }
+  void linear(const std::string& name, uint32_t outputs, uint32_t inputs) {
+    add(name + ".weight", {outputs, inputs});
+    add(name + ".bias", {outputs});
+  }
+  void norm(const std::string& name) {
+    add(name + ".weight", {kHidden});
+    add(name + ".bias", {kHidden});
+  }
+  std::string file() const {
+    const std::string header = header_.dump();
+    const uint64_t size = header.size();
+    return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + header + bytes_;
+  }
+
+ private:
+  nlohmann::json header_;
+  std::string bytes_;
+  std::mt19937 generator_{4};
+};
+
+std::string bert_weights() {
+  Safetensors bert;
+  bert.add("bert.embeddings.word_embeddings.weight", {kVocabulary, kHidden});
+  bert.add("bert.embeddings.position_embeddings.weight", {kPositions, kHidden});
+  bert.add("bert.embeddings.token_type_embeddings.weight", {2, kHidden});
+  bert.norm("bert.embeddings.LayerNorm");
+  const std::string layer = "bert.encoder.layer.0.";
+  for (const char* part : {"attention.self.query", "attention.self.key", "attention.self.value",
+                           "attention.output.dense"})
+    bert.linear(layer + part, kHidden, kHidden);
+  bert.norm(layer + "attention.output.LayerNorm");
+  bert.linear(layer + "intermediate.dense", kFfn, kHidden);
+  bert.linear(layer + "output.dense", kHidden, kFfn);
+  bert.norm(layer + "output.LayerNorm");
+  bert.linear("cls.predictions.transform.dense", kHidden, kHidden);
+  bert.norm("cls.predictions.transform.LayerNorm");
+  bert.add("cls.predictions.bias", {kVocabulary});
+  return bert.file();
+}
+
 class States : public ProgramTest {
  protected:
+  std::string bert_directory() const {
+    std::filesystem::create_directories(path("bert"));
+    const Json config = {{"model_type", "bert"},
+                         {"hidden_size", kHidden},
+                         {"num_hidden_layers", 1},
+                         {"num_attention_heads", kHeads},
+                         {"intermediate_size", kFfn},
+                         {"vocab_size", kVocabulary},
+                         {"max_position_embeddings", kPositions},
+                         {"layer_norm_eps", 1e-6}};
+    file("bert/config.json", config.dump());
+    file("bert/model.safetensors", bert_weights());
+    return path("bert");
+  }
   std::string bert() const { return file("bert.gguf", bert_file()); }
   std::string t5() const { return file("t5.gguf", t5_file()); }
   std::string ids(const std::string& list = "[3, 4, 8, 0]") const { return file("ids.json", list); }
@@ -108,6 +177,29 @@ TEST_F(States, NpyHoldsWhatJsonSays) {
   std::memcpy(values.data(), bytes.data() + bytes.size() - count, count);
   for (size_t k = 0; k < values.size(); ++k)
     EXPECT_NEAR(values[k], json["states"][k / kHidden][k % kHidden], 1e-6);
+}
+
+TEST_F(States, DirectoriesHaveThemAndLogitsOfMaskedTokens) {
+  const std::string directory = bert_directory();
+  EXPECT_EQ(run_json({"states", directory, "--ids", ids()})["states"].size(), 4u);
+  const Json json = run_json({"states", directory, "--ids", ids(), "--logits-at", "1,3"});
+  EXPECT_EQ(json["at"], Json({1, 3}));
+  ASSERT_EQ(json["logits"].size(), 2u);
+  EXPECT_EQ(json["logits"][1].size(), kVocabulary);
+  const Json last = run_json({"states", directory, "--ids", ids(), "--logits-at", "3"});
+  EXPECT_EQ(last["logits"][0], json["logits"][1]);
+  EXPECT_NE(last["logits"][0], json["logits"][0]);
+  EXPECT_THAT(run({"states", directory, "--ids", ids(), "--logits-at", "1"}).out,
+              HasSubstr("probability"));
+  const std::string out = path("logits.npy");
+  run({"states", directory, "--ids", ids(), "--logits-at", "1,3", "--npy", out});
+  EXPECT_THAT(read_file(out), HasSubstr("(2, 9)"));
+  EXPECT_THAT(run({"states", directory, "--ids", ids(), "--logits-at", "4"}).err,
+              HasSubstr("0 to 3"));
+  EXPECT_THAT(run({"states", bert(), "--ids", ids(), "--logits-at", "1"}).err,
+              HasSubstr("guesses masked tokens"));
+  const RunResult checked = run({"check", directory});
+  EXPECT_EQ(checked.status, 0) << checked.out;
 }
 
 TEST_F(States, LaterTokensMatterToo) {

@@ -110,6 +110,9 @@ struct Blueprint {
   std::vector<int64_t> side_window;  // (n_layers), tokens seen on each side; empty: all
   // A learned bias for each bucket of distance, in tensors attn_rel_b of the first layer or of each.
   std::optional<T5Buckets> buckets;
+  // Of the head that guesses masked tokens, in parts head_dense, head_norm, output and output_bias;
+  // nothing: the family has none.
+  std::optional<Activation> head_activation;
 
   // Multiplies every score.
   float score_factor() const {

@@ -81,12 +81,12 @@ class LayeredCrossDecoder : public CrossDecoder {
 }  // namespace
 
 EncoderParts make_encoder(const EncoderBlueprints& blueprints, const ModelConfig& config,
-                          const TensorSource& source, Precision precision) {
+                          const TensorSource& source, Precision precision, WithMaskedHead head) {
   const Blueprint& blueprint = blueprints.encoder;
   Weights weights(source, blueprint.names);
   // What a file may have behind the states that are given here.
-  for (const char* head : {"cls", "cls.output", "cls.norm"}) {
-    for (const char* kind : {"weight", "bias"}) weights.expect(weights.name_of(head, -1, kind));
+  for (const char* part : {"cls", "cls.output", "cls.norm"}) {
+    for (const char* kind : {"weight", "bias"}) weights.expect(weights.name_of(part, -1, kind));
   }
   if (!blueprints.decoder) weights.expect(weights.name_of("output"));
   EncoderParts parts;
@@ -97,6 +97,8 @@ EncoderParts make_encoder(const EncoderBlueprints& blueprints, const ModelConfig
     parts.decoder =
         std::make_unique<LayeredCrossDecoder>(own, cross, *blueprints.decoder, precision);
   }
+  if (head == WithMaskedHead::kYes)
+    parts.masked_head = std::make_unique<MaskedHead>(weights, blueprint, precision);
   weights.refuse_unused(blueprint.family);
   return parts;
 }

@@ -10,6 +10,7 @@
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/decoder.h"
+#include "ropewalk/engine/masked_head.h"
 
 namespace ropewalk {
 
@@ -48,16 +49,21 @@ class CrossDecoder {
 
 struct EncoderParts {
   std::unique_ptr<Encoder> encoder;
-  std::unique_ptr<CrossDecoder> decoder;  // or null
+  std::unique_ptr<CrossDecoder> decoder;    // or null
+  std::unique_ptr<MaskedHead> masked_head;  // or null
 };
+
+// Whether the head that guesses masked tokens is read, too: most who want states do not want it.
+enum class WithMaskedHead { kNo, kYes };
 
 // Reads all weights.
 //   config  of the file: which layers rotate
 //   source  must outlive the result
 // Throws Error naming the tensor that is missing, misshapen, of a type that is not decoded, or of no
-// use.
+// use; and where a head is asked for that is not there.
 EncoderParts make_encoder(const EncoderBlueprints& blueprints, const ModelConfig& config,
-                          const TensorSource& source, Precision precision);
+                          const TensorSource& source, Precision precision,
+                          WithMaskedHead head = WithMaskedHead::kNo);
 
 }  // namespace ropewalk
 

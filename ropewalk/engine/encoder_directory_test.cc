@@ -168,15 +168,18 @@ struct Opened {
   }
 };
 
-Opened open_as(const ModelConfig& config, const ModelKeys& keys, const Tensors& tensors) {
+Opened open_as(const ModelConfig& config, const ModelKeys& keys, const Tensors& tensors,
+               WithMaskedHead head = WithMaskedHead::kNo) {
   static std::vector<std::unique_ptr<MemorySource>> alive;  // rows are read as they are asked for
   alive.push_back(std::make_unique<MemorySource>(*new Tensors(tensors)));
   return {config, make_encoder(describe_encoder(config, keys, "memory"), config, *alive.back(),
-                               Precision::kF32)};
+                               Precision::kF32, head)};
 }
 
-Opened of_directory(const Json& json, const Tensors& tensors) {
-  return open_as(read_hf_config(json, "config.json"), ModelKeys::of(json, "config.json"), tensors);
+Opened of_directory(const Json& json, const Tensors& tensors,
+                    WithMaskedHead head = WithMaskedHead::kNo) {
+  return open_as(read_hf_config(json, "config.json"), ModelKeys::of(json, "config.json"), tensors,
+                 head);
 }
 
 // The same sizes and positions; GGUF says the rest by itself.
@@ -289,6 +292,93 @@ TEST(EncoderDirectory, ModernBertSeesAsFarOnBothSides) {
               HasSubstr("one spectrum"));
 }
 
+// Logits by their definition, in double.
+std::vector<double> guessed(const Tensors& tensors, std::span<const float> state,
+                            const std::string& dense, const std::string& norm,
+                            const std::string& matrix, const std::string& bias) {
+  const auto at = [&](const std::string& name, size_t k) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? 0 : static_cast<double>(found->second.values[k]);
+  };
+  const auto product = [&](const std::string& name, size_t row, const std::vector<double>& x) {
+    double sum = 0;
+    for (size_t c = 0; c < kHidden; ++c) sum += at(name, row * kHidden + c) * x[c];
+    return sum;
+  };
+  const std::vector<double> x(state.begin(), state.end());
+  std::vector<double> inner;
+  double mean = 0, variance = 0;
+  for (size_t r = 0; r < kHidden; ++r) {
+    const double y = product(dense + ".weight", r, x) + at(dense + ".bias", r);
+    inner.push_back(y / 2 * std::erfc(-y / std::sqrt(2.0)));
+    mean += inner.back() / kHidden;
+  }
+  for (const double y : inner) variance += (y - mean) * (y - mean) / kHidden;
+  for (size_t r = 0; r < kHidden; ++r) {
+    inner[r] = (inner[r] - mean) / std::sqrt(variance + 1e-5) * at(norm + ".weight", r) +
+               at(norm + ".bias", r);
+  }
+  std::vector<double> logits;
+  for (size_t id = 0; id < kVocabulary; ++id)
+    logits.push_back(product(matrix, id, inner) + at(bias, id));
+  return logits;
+}
+
+struct HeadNames {
+  std::string type, dense, norm, output, bias, embedding;
+};
+
+class HeadsOfMaskedTokens : public testing::TestWithParam<HeadNames> {};
+
+TEST_P(HeadsOfMaskedTokens, AreTheirDefinition) {
+  const HeadNames& names = GetParam();
+  const bool biased = names.type != "modernbert";
+  Json json = bert_json(names.type);
+  json["norm_eps"] = 1e-5;
+  Tensors tensors = biased ? bert_twins().hf : modern_bert_twins().hf;
+  EXPECT_THAT(refusal([&] { of_directory(json, tensors, WithMaskedHead::kYes); }),
+              HasSubstr(names.dense));
+  std::mt19937 generator(9);
+  tensors[names.dense + ".weight"] = random_tensor({kHidden, kHidden}, 0.3, generator);
+  tensors[names.norm + ".weight"] = random_tensor({kHidden}, 1, generator);
+  for (const std::string& part : {names.dense, names.norm}) {
+    if (biased) tensors[part + ".bias"] = random_tensor({kHidden}, 1, generator);
+  }
+  tensors[names.bias] = random_tensor({kVocabulary}, 1, generator);
+  for (const std::string& matrix : {names.embedding, names.output}) {
+    if (matrix == names.output)
+      tensors[matrix] = random_tensor({kVocabulary, kHidden}, 1, generator);
+    const Opened opened = of_directory(json, tensors, WithMaskedHead::kYes);
+    const std::vector<float> states = opened.states(text());
+    const std::span<const float> state = std::span(states).subspan(3 * kHidden, kHidden);
+    std::vector<float> logits(kVocabulary);
+    opened.parts.masked_head->logits_of_one(state, logits);
+    const std::vector<double> wanted =
+        guessed(tensors, state, names.dense, names.norm, matrix, names.bias);
+    EXPECT_LE(worst_difference(logits, wanted), 2e-5) << matrix;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HeadsOfMaskedTokens,
+    testing::Values(HeadNames{"bert", "cls.predictions.transform.dense",
+                              "cls.predictions.transform.LayerNorm",
+                              "cls.predictions.decoder.weight", "cls.predictions.bias",
+                              "bert.embeddings.word_embeddings.weight"},
+                    HeadNames{"roberta", "lm_head.dense", "lm_head.layer_norm",
+                              "lm_head.decoder.weight", "lm_head.bias",
+                              "bert.embeddings.word_embeddings.weight"},
+                    HeadNames{"modernbert", "head.dense", "head.norm", "decoder.weight",
+                              "decoder.bias", "model.embeddings.tok_embeddings.weight"}),
+    [](const auto& given) { return given.param.type; });
+
+TEST(EncoderDirectory, FamiliesWithoutAHeadOfMaskedTokensSaySo) {
+  Json json = bert_json("nomic_bert");
+  json.erase("hidden_act");
+  EXPECT_THAT(refusal([&] { of_directory(json, nomic_twins().hf, WithMaskedHead::kYes); }),
+              HasSubstr("guesses masked tokens"));
+}
+
 TEST(EncoderDirectory, NomicBertOfBothConfigurations) {
   const Twins twins = nomic_twins();
   Json json = bert_json("nomic_bert");
@@ -321,21 +411,23 @@ TEST(EncoderDirectory, T5OfBothVersions) {
     const Opened ours = of_gguf(json, "t5", twins.gguf, tied);
     const Opened theirs = of_directory(json, twins.hf);
     EXPECT_EQ(theirs.states(text()), ours.states(text()));
-    const auto losses = [](const Opened& opened) {
-      const States read = opened.parts.encoder->encode(text(), make_positions(opened.config, {}), {});
+    const auto losses_of = [](const Opened& opened) {
+      const States read =
+          opened.parts.encoder->encode(text(), make_positions(opened.config, {}), {});
       const States said = opened.parts.decoder->decode(std::span(text()).first(20), read);
       std::vector<double> losses(20);
       opened.parts.decoder->head().losses(said.values.data(), std::span(text()).subspan(1), losses);
       return losses;
     };
-    EXPECT_EQ(losses(theirs), losses(ours));
+    EXPECT_EQ(losses_of(theirs), losses_of(ours));
     // Version 1.1 has an output matrix of its own, and nothing is scaled, whichever key says it.
     Tensors own = twins.hf;
     own["lm_head.weight"] = own.at("shared.weight");
     for (const char* key : {"tie_word_embeddings", "scale_decoder_outputs"}) {
       Json unscaled = json;
       unscaled[key] = false;
-      EXPECT_GT(worst_difference(losses(of_directory(unscaled, own)), losses(ours)), 0.1) << key;
+      EXPECT_GT(worst_difference(losses_of(of_directory(unscaled, own)), losses_of(ours)), 0.1)
+          << key;
     }
   }
 }

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/size.h"
 
 namespace ropewalk {
 
-EncoderModel::EncoderModel(ModelFile file, Precision precision)
+EncoderModel::EncoderModel(ModelFile file, Precision precision, WithMaskedHead head)
     : file_(std::move(file)),
       parts_(make_encoder(describe_encoder(file_.config, file_.keys, file_.tensors->name()),
-                          file_.config, *file_.tensors, precision)) {}
+                          file_.config, *file_.tensors, precision, head)) {}
 
 States EncoderModel::states(std::span<const int32_t> ids, const Positions& positions,
                             const Progress& progress) const {
@@ -21,6 +22,25 @@ States EncoderModel::states(std::span<const int32_t> ids, const Positions& posit
                    "the state of token", at / states.hidden);
   }
   return states;
+}
+
+std::vector<float> EncoderModel::masked_logits(const States& states,
+                                               std::span<const int64_t> at) const {
+  const MaskedHead& head = *parts_.masked_head;
+  const size_t vocabulary = size(head.vocabulary());
+  std::vector<float> logits(at.size() * vocabulary);
+  for (size_t row = 0; row < at.size(); ++row) {
+    if (at[row] < 0 || at[row] >= states.n) {
+      throw Error("position " + std::to_string(row),
+                  "must be a token's, 0 to " + std::to_string(states.n - 1),
+                  std::to_string(at[row]));
+    }
+    const std::span<float> own = std::span(logits).subspan(row * vocabulary, vocabulary);
+    head.logits_of_one({states.values.data() + at[row] * states.hidden, size(states.hidden)}, own);
+    for (const float logit : own)
+      require_finite(static_cast<double>(logit), "the logits of token", at[row]);
+  }
+  return logits;
 }
 
 std::vector<double> EncoderModel::losses(std::span<const int32_t> encoder_ids,

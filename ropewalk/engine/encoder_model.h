@@ -18,7 +18,7 @@ class EncoderModel {
   static bool takes(const ModelFile& file) { return has_encoder(file.config, file.keys); }
 
   // Packs the weights. Throws Error.
-  EncoderModel(ModelFile file, Precision precision);
+  EncoderModel(ModelFile file, Precision precision, WithMaskedHead head = WithMaskedHead::kNo);
 
   const ModelConfig& config() const { return file_.config; }
   const Tokenizer& tokenizer() const { return tokenizer_of(file_); }
@@ -28,6 +28,11 @@ class EncoderModel {
   //   ids  at least one, each within the vocabulary; throws Error otherwise
   States states(std::span<const int32_t> ids, const Positions& positions,
                 const Progress& progress = {}) const;
+
+  // What the head that was asked for gives at positions: (at.size(), vocabulary), row by row.
+  //   states  those of this model
+  //   at      each within the states; throws Error otherwise
+  std::vector<float> masked_logits(const States& states, std::span<const int64_t> at) const;
 
   // losses[t] = -ln p(ids[t + 1] | ids[0 .. t], encoder_ids) in nats: (ids.size() - 1). Throws Error
   // where there is no decoder.

@@ -14,8 +14,11 @@ Linear read_linear(Weights& weights, const ModelShape& shape, Precision precisio
   const bool tied = shape.tied_output || !weights.has(own);
   const std::string name = tied ? weights.name_of("token_embd") : own;
   weights.expect(own);
+  // Heads of masked tokens have a bias even where their matrix is the embedding's.
+  std::string bias = weights.name_of("output", -1, "bias");
+  if (!weights.has(bias)) bias = weights.name_of("output_bias", -1, "bias");
   return {Dense(weights.matrix(name, shape.vocabulary, shape.hidden), precision),
-          weights.vector_if(weights.name_of("output", -1, "bias"), shape.vocabulary)};
+          weights.vector_if(bias, shape.vocabulary)};
 }
 
 }  // namespace

@@ -90,6 +90,14 @@ def our_states(model, ids, *options) -> list:
         return [value for row in rows for value in row]
 
 
+def our_masked_logits(model, ids, places, *options) -> list:
+    """(places * vocabulary), of a head of masked tokens, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = ours("states", model, "--ids", saved_ids(folder, "tokens", ids), "--logits-at",
+                    ",".join(map(str, places)), *options)["logits"]
+        return [value for row in rows for value in row]
+
+
 def saved_ids(folder, name, ids) -> pathlib.Path:
     path = pathlib.Path(folder) / f"{name}.json"
     path.write_text(json.dumps(ids))

@@ -379,6 +379,16 @@ def final_states(model, ids: list) -> list:
         return model(input_ids=torch.tensor([ids])).last_hidden_state.flatten().tolist()
 
 
+def some_places(ids: list) -> list:
+    return list(range(0, len(ids), 25))
+
+
+def masked_logits(model, ids: list) -> list:
+    """(some places * vocabulary), of a head of masked tokens, one after the other."""
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([ids])).logits[0, some_places(ids)].flatten().tolist()
+
+
 class Family:
     """A tiny model of a configuration, its GGUF file, and the same for the attention above.
 

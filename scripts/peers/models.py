@@ -5,8 +5,8 @@ A model is transformers' own class, saved, and made a GGUF file by llama.cpp's c
 compared three ways: transformers' forward in float32, llama.cpp with float32 weights and cache, and ours with float32
 angles on the GGUF file and on the saved directory. Families and variants that llama.cpp's converter does not know or
 loses a part of are compared from the directory alone. Of an encoder it is every coordinate of every token's final state; a
-decoder behind an encoder is scored after the same ids. Lengths lie below, at and above the original context of the model's
-scaling.
+decoder behind an encoder is scored after the same ids, and of a head of masked tokens it is all logits at some places.
+Lengths lie below, at and above the original context of the model's scaling.
 """
 
 import dataclasses
@@ -21,9 +21,9 @@ import traceback
 import numpy as np
 import transformers
 
-from comparison import arguments, llama_losses, llama_states, our_losses, our_states, shown
+from comparison import arguments, llama_losses, llama_states, our_losses, our_masked_logits, our_states, shown
 from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, f32, latent, lists, u32)
-from family_models import VOCABULARY, converted, final_states, losses, made
+from family_models import VOCABULARY, converted, final_states, losses, made, masked_logits, some_places
 
 TO_TRANSFORMERS, TO_LLAMA_CPP = 1e-4, 1e-3
 LENGTHS = (ORIGINAL - 56, ORIGINAL, 640)
@@ -46,6 +46,9 @@ class Case:
     def answers(self) -> tuple:
         """Numbers for ids: transformers' of the model, llama.cpp's and ours of the file."""
         exactly = "--precision", "f32", "--angles", "float32", "--threads"
+        if "MaskedLM" in self.auto:
+            return (masked_logits, None,
+                    lambda path, ids, threads: our_masked_logits(path, ids, some_places(ids), *exactly, threads))
         if not self.auto.startswith("AutoModelFor"):
             return (final_states, lambda path, ids, threads: llama_states(path, [ids], threads)[0],
                     lambda path, ids, threads: our_states(path, ids, *exactly, threads))
@@ -66,6 +69,7 @@ def cases() -> list:
                     qk_rope_head_dim=16, v_head_dim=16, num_hidden_layers=3)
     t5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=3, num_decoder_layers=2, num_heads=4, decoder_start_token_id=0)
     bert, heads = dict(auto="AutoModel"), dict(num_key_value_heads=4)
+    masked = dict(auto="AutoModelForMaskedLM", from_gguf=False)
     nomic = dict(n_positions=8192, max_trained_positions=2048, activation_function="swiglu", causal=False, n_inner=96,
                  qkv_proj_bias=False, mlp_fc1_bias=False, mlp_fc2_bias=False, prenorm=False, rotary_emb_fraction=1.0,
                  rotary_emb_interleaved=False, rotary_emb_scale_base=None)
@@ -145,6 +149,11 @@ def cases() -> list:
         Case("camembert", "camembert", heads, from_gguf=False, **bert),
         Case("modern-bert", "modernbert", dict(**heads, num_hidden_layers=7, local_attention=WINDOW),
              added={"layer_norm_eps": 1e-5, "global_attn_every_n_layers": 3}, **bert),
+        Case("bert, masked tokens", "bert", heads, **masked),
+        Case("bert, masked tokens, tied", "bert", dict(**heads, tie_word_embeddings=True), **masked),
+        Case("roberta, masked tokens", "roberta", dict(**heads, pad_token_id=1, bos_token_id=0), **masked),
+        Case("modern-bert, masked tokens", "modernbert", dict(**heads, num_hidden_layers=7, local_attention=WINDOW),
+             **masked),
         Case("nomic-bert", "nomic_bert", heads, added=nomic, **bert),
         Case("mt5", "mt5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),
         Case("umt5, buckets of each layer", "umt5", dict(**t5, feed_forward_proj="gated-gelu"), **pair),

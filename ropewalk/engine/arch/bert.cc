@@ -22,6 +22,19 @@ std::vector<std::string> heads_behind() {
   return names;
 }
 
+// RoBERTa's heads have names of their own, and GELU whatever the layers have.
+void take_head(Blueprint& blueprint, bool bert) {
+  blueprint.head_activation = bert ? blueprint.activation : Activation::kGelu;
+  const std::string start = bert ? "cls.predictions" : "lm_head";
+  const std::string inner = bert ? start + ".transform" : start;
+  for (const Rename& rename :
+       std::vector<Rename>{{"head_dense", inner + ".dense"},
+                           {"head_norm", inner + (bert ? ".LayerNorm" : ".layer_norm")},
+                           {"output", start + ".decoder"},
+                           {"output_bias", start}})
+    blueprint.names.renames.push_back(rename);
+}
+
 Blueprint norms_behind_sums(const std::string& family, const ModelConfig& config) {
   Blueprint blueprint = plain_blueprint(family, config);
   blueprint.norm = NormKind::kLayer;
@@ -66,6 +79,7 @@ Blueprint describe_bert(const ModelConfig& config, const ModelKeys& keys) {
                      .ignored = heads_behind(),
                      .other_roots = {"roberta."},
                      .other_kinds = {{"weight", "gamma"}, {"bias", "beta"}}};
+  take_head(blueprint, config.architecture == "bert");
   return blueprint;
 }
 

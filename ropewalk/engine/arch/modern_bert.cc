@@ -40,10 +40,15 @@ Blueprint describe_modern_bert(const ModelConfig& config, const ModelKeys& keys)
                   {"attn_output", "attn.Wo"},
                   {"ffn_norm", "mlp_norm"},
                   {"ffn_up", "mlp.Wi"},
-                  {"ffn_down", "mlp.Wo"}},
+                  {"ffn_down", "mlp.Wo"},
+                  {"head_dense", "head.dense"},
+                  {"head_norm", "head.norm"},
+                  {"output", "decoder"}},
       .root = "model.",
       .ignored = {"head.dense.weight", "head.dense.bias", "head.norm.weight", "head.norm.bias",
                   "decoder.weight", "decoder.bias", "classifier.weight", "classifier.bias"}};
+  blueprint.head_activation = activation_of_name(
+      keys.text("classifier_activation").value_or("gelu"), "classifier_activation");
   return blueprint;
 }
 
