@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string>
 #include <unordered_map>
 
 #include "ropewalk/base/aligned_size.h"
+#include "ropewalk/base/error.h"
 
 namespace ropewalk {
 namespace {
@@ -62,6 +64,14 @@ bool on_huge_page(const void* memory) {
 }
 
 }  // namespace
+
+size_t buffer_bytes(size_t count, size_t element_bytes) {
+  constexpr size_t kMost = SIZE_MAX - 2 * kHugePage;
+  if (count <= kMost / element_bytes) return count * element_bytes;
+  throw Error("memory", "must be at most what can be addressed",
+              std::to_string(count) + " elements of " + std::to_string(element_bytes) + " bytes")
+      .of(FaultKind::kOutOfRange);
+}
 
 void* allocate_aligned(size_t bytes) {
   if (bytes > SIZE_MAX - 2 * kHugePage) throw std::bad_alloc();

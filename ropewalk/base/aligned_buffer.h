@@ -15,7 +15,12 @@ namespace ropewalk {
 void* allocate_aligned(size_t bytes);
 void free_aligned(void* memory);
 
-// A fixed number of trivially copyable elements, zero at first, never moved.
+// Bytes of so many elements. Throws Error where a number in memory cannot count them: sizes come from
+// files.
+size_t buffer_bytes(size_t count, size_t element_bytes);
+
+// A fixed number of trivially copyable elements, zero at first, never moved. Making one throws as
+// allocate_aligned() and buffer_bytes() do.
 template <typename T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -23,7 +28,8 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(size_t size)
-      : data_(size == 0 ? nullptr : static_cast<T*>(allocate_aligned(size * sizeof(T)))),
+      : data_(size == 0 ? nullptr
+                        : static_cast<T*>(allocate_aligned(buffer_bytes(size, sizeof(T))))),
         size_(size) {}
   AlignedBuffer(AlignedBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
