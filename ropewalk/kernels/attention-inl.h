@@ -41,10 +41,10 @@ class FloatKernel {
         head_dim_(kv_.head_dim()),
         passing_(head_dim_ - layout_.rotary_dim),
         value_stride_(kv_.value_stride()),
-        sum_stride_(odd_lines(value_stride_)),
         group_(block.group()),
         rows_(block.rows()),
-        first_(block.first_position()) {
+        first_(block.first_position()),
+        running_(*block.workspace, rows_, rows_, value_stride_) {
     AttentionWorkspace& memory = *block.workspace;
     query_ = memory.take<float>(rows_ * head_dim_);
     turned_ =
@@ -52,17 +52,12 @@ class FloatKernel {
     key_ = memory.take<float>(head_dim_ * kTile);
     value_ = memory.take<float>(kKeysTogether * (value_stride_ + kTile));
     scores_ = memory.take<float>(rows_ * kScoreStride);
-    sums_ = memory.take<float>(rows_ * sum_stride_);
-    largest_ = memory.take<float>(rows_);
-    total_ = memory.take<float>(rows_);
   }
 
   float* scores(int64_t row) const { return scores_ + row * kScoreStride; }
 
   void begin() {
-    std::fill_n(sums_, rows_ * sum_stride_, 0.0f);
-    std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
-    std::fill_n(total_, rows_, 0.0f);
+    running_.begin();
     // What passes through, then the pairs, the two of each side by side.
     for (int64_t r = 0; r < rows_; ++r) {
       const float* from = block_.queries + block_.head_row_of(r) * head_dim_;
@@ -228,7 +223,7 @@ class FloatKernel {
 
   void finish() {
     for (int64_t r = 0; r < rows_; ++r)
-      block_.write_row(r, sums_ + r * sum_stride_, total_[r], largest_[r] * weight_scale(r));
+      block_.write_row(r, running_.of(r), running_.total(r), running_.largest(r) * weight_scale(r));
   }
 
  private:
@@ -264,8 +259,8 @@ class FloatKernel {
                                .b_stride = kTile,
                                .begun = nullptr,
                                .begun_stride = 0,
-                               .c = sums_ + row * sum_stride_ + x,
-                               .c_stride = sum_stride_,
+                               .c = running_.of(row) + x,
+                               .c_stride = running_.stride(),
                                .depth = kTile};
     multiply<Into::kAdd>(product, std::min(kProductRows, rows_ - row),
                          std::min(kTile, value_stride_ - x));
@@ -310,12 +305,12 @@ class FloatKernel {
   void weigh_row(int64_t r, uint8_t tiles) {
     const FloatTag tag;
     float* const row = scores(r);
-    FloatVec peak = hn::Set(tag, largest_[r]);
+    FloatVec peak = hn::Set(tag, running_.largest(r));
     for_vectors(tiles, [&](int64_t k) HWY_ATTR { peak = hn::Max(peak, hn::Load(tag, row + k)); });
     const float largest = hn::GetLane(hn::MaxOfLanes(tag, peak));
     // Then all is hidden, or what is not is no number, which a maximum may pass over.
     const bool sees_none = largest == -std::numeric_limits<float>::infinity();
-    if (largest != largest_[r]) raise(r, largest);
+    if (largest != running_.largest(r)) raise(r, largest);
     const FloatVec scale = hn::Set(tag, weight_scale(r));
     const FloatVec shift = hn::Set(tag, sees_none ? 0 : largest);
     FloatVec total = hn::Zero(tag);
@@ -325,7 +320,7 @@ class FloatKernel {
       hn::Store(weight, tag, row + k);
       total = hn::Add(total, weight);
     });
-    total_[r] += hn::GetLane(hn::SumOfLanes(tag, total));
+    running_.total(r) += hn::GetLane(hn::SumOfLanes(tag, total));
   }
 
   // What the sums so far are worth under a new largest score.
@@ -333,10 +328,10 @@ class FloatKernel {
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     const FloatVec decay =
-        exp2_of_weight(tag, hn::Set(tag, (largest_[r] - largest) * weight_scale(r)));
-    largest_[r] = largest;
-    total_[r] *= hn::GetLane(decay);
-    float* sums = sums_ + r * sum_stride_;
+        exp2_of_weight(tag, hn::Set(tag, (running_.largest(r) - largest) * weight_scale(r)));
+    running_.largest(r) = largest;
+    running_.total(r) *= hn::GetLane(decay);
+    float* sums = running_.of(r);
     for (int64_t x = 0; x < value_stride_; x += lanes)
       hn::Store(hn::Mul(hn::Load(tag, sums + x), decay), tag, sums + x);
   }
@@ -348,7 +343,6 @@ class FloatKernel {
   const int64_t head_dim_;
   const int64_t passing_;  // coordinates that pass through
   const int64_t value_stride_;
-  const int64_t sum_stride_;
   const int64_t group_;
   const int64_t rows_;
   const int64_t first_;  // position of the block's first row
@@ -357,9 +351,7 @@ class FloatKernel {
   float* key_;           // (head_dim, kTile)
   float* value_;         // (columns of kTile, kKeysTogether, kTile)
   float* scores_;        // (rows, kScoreStride)
-  float* sums_;          // (rows, sum_stride)
-  float* largest_;       // (rows)
-  float* total_;         // (rows)
+  const RunningSums running_;
 };
 
 void attend_block_f32(const AttentionBlock<float>& block) {

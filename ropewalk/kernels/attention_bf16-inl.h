@@ -44,26 +44,21 @@ class Bf16Kernel {
         passing_pairs_(queries_.passing_pairs()),
         width_(queries_.width()),
         value_stride_(kv_.value_stride()),
-        sum_stride_(odd_lines(value_stride_)),
         group_(block.group()),
         rows_(block.rows()),
-        padded_rows_(queries_.padded_rows()) {
+        padded_rows_(queries_.padded_rows()),
+        running_(*block.workspace, rows_, padded_rows_, value_stride_) {
     AttentionWorkspace& memory = *block.workspace;
     key_ = memory.take<uint32_t>(width_ * kTile);
     value_ = memory.take<uint32_t>(kKeysTogether / 2 * (value_stride_ + kTile));
     scores_ = memory.take<float>(padded_rows_ * kScoreStride);
-    sums_ = memory.take<float>(padded_rows_ * sum_stride_);
-    largest_ = memory.take<float>(rows_);
-    total_ = memory.take<float>(rows_);
   }
 
   float* scores(int64_t row) const { return scores_ + row * kScoreStride; }
 
   void begin() {
     Unit::start();
-    std::fill_n(sums_, padded_rows_ * sum_stride_, 0.0F);
-    std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
-    std::fill_n(total_, rows_, 0.0F);
+    running_.begin();
     std::fill_n(key_, width_ * kTile, 0U);
     queries_.take();
   }
@@ -185,7 +180,7 @@ class Bf16Kernel {
 
   void finish() {
     for (int64_t r = 0; r < rows_; ++r)
-      block_.write_row(r, sums_ + r * sum_stride_, total_[r], largest_[r]);
+      block_.write_row(r, running_.of(r), running_.total(r), running_.largest(r));
     Unit::stop();
   }
 
@@ -234,10 +229,10 @@ class Bf16Kernel {
                     .a_stride = kScoreStride,
                     .b = value_ + x * kKeysTogether / 2 + tile * kTile / 2 * kTile,
                     .b_stride = kTile,
-                    .begun = sums_ + row * sum_stride_ + x,
-                    .begun_stride = sum_stride_,
-                    .c = sums_ + row * sum_stride_ + x,
-                    .c_stride = sum_stride_,
+                    .begun = running_.of(row) + x,
+                    .begun_stride = running_.stride(),
+                    .c = running_.of(row) + x,
+                    .c_stride = running_.stride(),
                     .rows = std::min(kPanelRows, rows_ - row),
                     .columns = std::min(kTile, value_stride_ - x),
                     .depth = n_tiles * kTile / 2});
@@ -265,7 +260,7 @@ class Bf16Kernel {
 
   void weigh_row(int64_t r, uint8_t tiles) {
     float* const row = scores(r);
-    __m512 peak = _mm512_set1_ps(largest_[r]);
+    __m512 peak = _mm512_set1_ps(running_.largest(r));
     for (int64_t t = 0; t < kTilesTogether; ++t) {
       if ((tiles >> t & 1) == 0) continue;
       for (int64_t k = t * kTile; k < (t + 1) * kTile; k += 16)
@@ -273,7 +268,7 @@ class Bf16Kernel {
     }
     const float largest = _mm512_reduce_max_ps(peak);
     const bool sees_none = largest == -std::numeric_limits<float>::infinity();
-    if (largest != largest_[r]) raise(r, largest);
+    if (largest != running_.largest(r)) raise(r, largest);
     const __m512 shift = _mm512_set1_ps(sees_none ? 0 : largest);
     const auto ones = (__m512bh)_mm512_set1_epi32(0x3F803F80);
     __m512 total = _mm512_setzero_ps();
@@ -287,15 +282,15 @@ class Bf16Kernel {
         _mm512_storeu_si512(weights(r) + k / 2, (__m512i)rounded);
       }
     }
-    total_[r] += _mm512_reduce_add_ps(total);
+    running_.total(r) += _mm512_reduce_add_ps(total);
   }
 
   // What the sums so far are worth under a new largest score.
   void raise(int64_t r, float largest) {
-    const __m512 decay = exp2_of_weight(_mm512_set1_ps(largest_[r] - largest));
-    largest_[r] = largest;
-    total_[r] *= _mm512_cvtss_f32(decay);
-    float* sums = sums_ + r * sum_stride_;
+    const __m512 decay = exp2_of_weight(_mm512_set1_ps(running_.largest(r) - largest));
+    running_.largest(r) = largest;
+    running_.total(r) *= _mm512_cvtss_f32(decay);
+    float* sums = running_.of(r);
     for (int64_t x = 0; x < value_stride_; x += 16)
       _mm512_storeu_ps(sums + x, _mm512_mul_ps(_mm512_loadu_ps(sums + x), decay));
   }
@@ -310,16 +305,13 @@ class Bf16Kernel {
   const int64_t passing_pairs_;  // two by two
   const int64_t width_;          // pairs of a query, with room to read past them
   const int64_t value_stride_;
-  const int64_t sum_stride_;
   const int64_t group_;
   const int64_t rows_;
   const int64_t padded_rows_;
   uint32_t* key_;    // (width, kTile)
   uint32_t* value_;  // (columns of kTile, kKeysTogether / 2, kTile)
   float* scores_;    // (padded_rows, kScoreStride)
-  float* sums_;      // (padded_rows, sum_stride)
-  float* largest_;   // (rows)
-  float* total_;     // (rows)
+  const RunningSums running_;
 };
 
 ROPEWALK_END_AVX512BF16

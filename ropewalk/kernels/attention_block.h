@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "ropewalk/base/aligned_buffer.h"
@@ -125,6 +126,38 @@ struct AttentionBlock {
     if (log_sum_exp != nullptr)
       log_sum_exp[head_row_of(r)] = (largest + std::log2(total)) * std::numbers::ln2_v<float>;
   }
+};
+
+// What a block's rows have summed so far: weighted values, their weights, and the largest score, as a
+// power of two, that the weights are counted from.
+class RunningSums {
+ public:
+  RunningSums(AttentionWorkspace& memory, int64_t rows, int64_t padded_rows, int64_t value_stride)
+      : rows_(rows),
+        padded_rows_(padded_rows),
+        stride_(odd_lines(value_stride)),
+        sums_(memory.take<float>(padded_rows * stride_)),
+        largest_(memory.take<float>(rows)),
+        total_(memory.take<float>(rows)) {}
+
+  void begin() const {
+    std::fill_n(sums_, padded_rows_ * stride_, 0.0F);
+    std::fill_n(largest_, rows_, -std::numeric_limits<float>::infinity());
+    std::fill_n(total_, rows_, 0.0F);
+  }
+
+  int64_t stride() const { return stride_; }
+  float* of(int64_t row) const { return sums_ + row * stride_; }
+  float& largest(int64_t row) const { return largest_[row]; }
+  float& total(int64_t row) const { return total_[row]; }
+
+ private:
+  int64_t rows_;
+  int64_t padded_rows_;
+  int64_t stride_;
+  float* sums_;     // (padded_rows, stride)
+  float* largest_;  // (rows)
+  float* total_;    // (rows)
 };
 
 // Bounds what any kernel takes from the workspace for a block of `rows` rows.

@@ -29,10 +29,17 @@ enum class Into {
   kAdd,       // c += a b, the product summed on its own
 };
 
-// A panel of `columns` columns, a multiple of 16 up to 64, whose rows lie side by side.
+// How the numbers of a row of a lie.
+enum class Along {
+  kSideBySide,
+  kApart,  // by a_step, so that a may be a matrix that is stored by columns
+};
+
+// A panel of `columns` columns, a multiple of 16, whose rows lie side by side.
 struct PanelProduct {
   const float* a;  // (rows, depth)
   int64_t a_stride;
+  int64_t a_step = 1;
   const float* b;  // (depth, columns), rows b_stride apart and aligned to 64 bytes
   int64_t b_stride;
   const float* begun;  // (rows, columns), rows aligned to 64 bytes; may be c; of kContinue
@@ -42,7 +49,7 @@ struct PanelProduct {
   int64_t depth;
 };
 
-template <int R, int V, Into kInto>
+template <int R, int V, Into kInto, Along kAlong>
 HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   const FloatTag tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(tag));
@@ -50,6 +57,7 @@ HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   const float* HWY_RESTRICT b = p.b + column;
   float* HWY_RESTRICT c = p.c + column;
   const int64_t a_stride = p.a_stride;
+  const int64_t a_step = kAlong == Along::kSideBySide ? 1 : p.a_step;
   const int64_t b_stride = p.b_stride;
   const int64_t depth = p.depth;
   FloatVec sum[R][V];
@@ -66,7 +74,7 @@ HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
     FloatVec row[V];
     for (int v = 0; v < V; ++v) row[v] = hn::Load(tag, b + k * b_stride + v * lanes);
     for (int r = 0; r < R; ++r) {
-      const FloatVec factor = hn::Set(tag, a[r * a_stride + k]);
+      const FloatVec factor = hn::Set(tag, a[r * a_stride + k * a_step]);
       for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
     }
   }
@@ -79,32 +87,32 @@ HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   }
 }
 
-template <int R, Into kInto>
+template <int R, Into kInto, Along kAlong>
 HWY_NOINLINE void multiply_rows(const PanelProduct& p, int64_t columns) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
   int64_t x = 0;
   for (; x + kVectors * lanes <= columns; x += kVectors * lanes)
-    multiply_panel<R, kVectors, kInto>(p, x);
-  for (; x < columns; x += lanes) multiply_panel<R, 1, kInto>(p, x);
+    multiply_panel<R, kVectors, kInto, kAlong>(p, x);
+  for (; x < columns; x += lanes) multiply_panel<R, 1, kInto, kAlong>(p, x);
 }
 
 //   rows  <= kProductRows
-template <Into kInto>
+template <Into kInto, Along kAlong = Along::kSideBySide>
 HWY_INLINE void multiply(const PanelProduct& p, int64_t rows, int64_t columns) {
   static_assert(kProductRows == 6);
   switch (rows) {
     case 1:
-      return multiply_rows<1, kInto>(p, columns);
+      return multiply_rows<1, kInto, kAlong>(p, columns);
     case 2:
-      return multiply_rows<2, kInto>(p, columns);
+      return multiply_rows<2, kInto, kAlong>(p, columns);
     case 3:
-      return multiply_rows<3, kInto>(p, columns);
+      return multiply_rows<3, kInto, kAlong>(p, columns);
     case 4:
-      return multiply_rows<4, kInto>(p, columns);
+      return multiply_rows<4, kInto, kAlong>(p, columns);
     case 5:
-      return multiply_rows<5, kInto>(p, columns);
+      return multiply_rows<5, kInto, kAlong>(p, columns);
     default:
-      return multiply_rows<6, kInto>(p, columns);
+      return multiply_rows<6, kInto, kAlong>(p, columns);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "ropewalk/kernels/attention_forward.h"
+#include "ropewalk/kernels/matmul-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ropewalk {
@@ -28,34 +29,23 @@ struct Steps {
   int64_t depth;
 };
 
-template <int R>
-HWY_INLINE void add_product_rows(const Steps& a, const float* HWY_RESTRICT b, int64_t b_stride,
-                                 float* HWY_RESTRICT c, int64_t c_stride, int64_t columns,
-                                 int64_t depth) {
-  const GradientTag tag;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-  for (int64_t x = 0; x < columns; x += lanes) {
-    hn::Vec<GradientTag> sum[R];
-    for (int r = 0; r < R; ++r) sum[r] = hn::Load(tag, c + r * c_stride + x);
-    for (int64_t k = 0; k < depth; ++k) {
-      const auto row = hn::Load(tag, b + k * b_stride + x);
-      for (int r = 0; r < R; ++r)
-        sum[r] = hn::MulAdd(hn::Set(tag, a.data[r * a.row + k * a.depth]), row, sum[r]);
-    }
-    for (int r = 0; r < R; ++r) hn::Store(sum[r], tag, c + r * c_stride + x);
-  }
-}
-
 // c(rows, columns) += a(rows, depth) b(depth, columns).
 //   columns  a multiple of 16
-HWY_INLINE void add_product(Steps a, const float* b, int64_t b_stride, float* c, int64_t c_stride,
-                            int64_t rows, int64_t columns, int64_t depth) {
-  constexpr int kRowsAtOnce = 8;
-  int64_t r = 0;
-  for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce, a.data += kRowsAtOnce * a.row)
-    add_product_rows<kRowsAtOnce>(a, b, b_stride, c + r * c_stride, c_stride, columns, depth);
-  for (; r < rows; ++r, a.data += a.row)
-    add_product_rows<1>(a, b, b_stride, c + r * c_stride, c_stride, columns, depth);
+HWY_INLINE void add_product(const Steps& a, const float* b, int64_t b_stride, float* c,
+                            int64_t c_stride, int64_t rows, int64_t columns, int64_t depth) {
+  for (int64_t r = 0; r < rows; r += kProductRows) {
+    const PanelProduct panel{.a = a.data + r * a.row,
+                             .a_stride = a.row,
+                             .a_step = a.depth,
+                             .b = b,
+                             .b_stride = b_stride,
+                             .begun = c + r * c_stride,
+                             .begun_stride = c_stride,
+                             .c = c + r * c_stride,
+                             .c_stride = c_stride,
+                             .depth = depth};
+    multiply<Into::kContinue, Along::kApart>(panel, std::min(kProductRows, rows - r), columns);
+  }
 }
 
 class TileScores {
