@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,9 +18,10 @@
 
 #include "cli/bands_tables.h"
 #include "cli/bias_table.h"
+#include "cli/extend_passages.h"
 #include "cli/extend_report.h"
 #include "cli/model_options.h"
-#include "cli/progress.h"
+#include "cli/race_display.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/output_file.h"
@@ -36,7 +38,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kShownTokens = 60;
 constexpr int64_t kUsageTokens = 2048;  // that pair usage is told from
 constexpr const char* kShorter = "a shorter --to";
 
@@ -50,6 +51,7 @@ struct Options {
   std::string output;
   std::string engine;            // empty: the one that reads the model's format
   std::optional<double> budget;  // seconds
+  std::optional<size_t> search;  // settings; nothing: what the budget has time for
   bool force = false;
   bool json = false;
 };
@@ -91,63 +93,10 @@ std::vector<std::string> candidates(const Options& options, int64_t trained) {
   return chosen;
 }
 
-// One line that is rewritten on a terminal; elsewhere a plain line for every tenth of the race.
-class RaceDisplay {
- public:
-  void operator()(const RaceProgress& progress) {
-    const double share = (static_cast<double>(progress.done) + progress.cell) /
-                         static_cast<double>(progress.planned);
-    line_.update(
-        share, fmt::format("{} of {} passes, {}", progress.done, progress.planned, progress.label));
-    const int tenth = static_cast<int>(10 * share);
-    if (ProgressLine::is_terminal() || tenth == shown_) return;
-    shown_ = tenth;
-    fmt::print(stderr, "{} of {} passes, {}{}\n", progress.done, progress.planned, progress.label,
-               line_.left(share));
-  }
-
- private:
-  ProgressLine line_ = ProgressLine("extend");
-  int shown_ = -1;
-};
-
-// What the model goes on with after a text longer than it was trained for.
-std::string continuation(const Model& model, const std::string& scheme,
-                         std::span<const int32_t> prompt, ProgressLine& line) {
-  const Positions positions = make_positions(model.config(), {{.scheme = scheme}});
-  Sequence sequence(model, positions, static_cast<int64_t>(prompt.size()) + kShownTokens);
-  line.update(0, scheme + ", reading the prompt");
-  const std::vector<int32_t> added =
-      greedy_answer(sequence, sequence.append(prompt), kShownTokens,
-                    [&](double share) { line.update(share, scheme); });
-  return model.tokenizer().decode(added, {.show_control = true, .strip_space_prefix = false});
-}
-
-// Tokens of the prompt of both passages; below 1: there is no room for one.
-int64_t passage_prompt(const StudyText& text, int64_t trained, int64_t target) {
-  return std::min(
-      {static_cast<int64_t>(text.windows.front().ids.size()), target - kShownTokens, 2 * trained});
-}
-
-// The two passages that anyone can judge: 60 tokens past the trained length, as declared and under
-// the winner.
-void add_passages(const Model& model, const StudyText& text, ExtendReport& report) {
-  const std::optional<size_t> best = report.recommendation.index_of(Role::kBestOverall);
-  if (!model.has_tokenizer() || !best) return;
-  const int64_t length = passage_prompt(text, report.trained_length, report.target_length);
-  if (length < 1) return;
-  const std::span<const int32_t> prompt(text.windows.front().ids.data(),
-                                        static_cast<size_t>(length));
-  report.prompt_tokens = length;
-  ProgressLine line("writing on past the trained length");
-  if (!ProgressLine::is_terminal()) {
-    fmt::print(stderr, "{} tokens past the trained length, as declared and under the winner\n",
-               kShownTokens);
-  }
-  report.passages.emplace_back("declared", continuation(model, "declared", prompt, line));
-  const std::string& winner = report.candidates[*best].scheme;
-  if (winner != "declared")
-    report.passages.emplace_back(winner, continuation(model, winner, prompt, line));
+// Settings that are searched for past the grid, at most.
+size_t most_searched(const Options& options) {
+  const bool by_default = options.budget && options.schemes.empty();
+  return options.search.value_or(by_default ? std::numeric_limits<size_t>::max() : 0);
 }
 
 // The engine to judge for, and the refusal of what could not be written, before anything long is run.
@@ -350,10 +299,17 @@ void run(const Options& options) {
       .copy_windows = options.copy_windows,
       .halve = options.schemes.empty(),
       .budget = options.budget,
-      .on_plan = [&](const RacePlan& plan) {
-        apply_plan(options, plan, text, facts);
-        put_facts(store, facts, schemes);
-      }};
+      .search = most_searched(options),
+      .on_plan =
+          [&](const RacePlan& plan) {
+            apply_plan(options, plan, text, facts);
+            put_facts(store, facts, schemes);
+          },
+      .on_candidate =
+          [&](const SchemeFacts& found) {
+            schemes[found.scheme] = found;
+            store.put_records({{kSchemeRecords + found.scheme, to_json(found)}});
+          }};
   schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);
@@ -420,6 +376,11 @@ void add_extend_command(CLI::App& app) {
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
                                 CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--search", options->search,
+                   "Most settings to search for past the grid once the race is over; 0: none. By "
+                   "default what --budget has time for, and none without one or with --scheme")
+      ->check(CLI::Range(0, 1 << 20));
   command
       ->add_option(
           "--study", options->study,

@@ -8,6 +8,8 @@
 
 #include "cli/progress.h"
 #include "cli/report_text.h"
+#include "cli/search_outcome.h"
+#include "cli/text_layout.h"
 
 namespace ropewalk {
 namespace {
@@ -30,7 +32,7 @@ std::string interval(const std::optional<Estimate>& estimate) {
 std::string table(const ExtendReport& report) {
   size_t width = 6;
   for (const Candidate& candidate : report.candidates)
-    width = std::max(width, candidate.scheme.size());
+    width = std::max(width, without_lists(candidate.scheme).size());
   std::string text = fmt::format(
       "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9}  {}\n", "scheme", width,
       "inside", "cost", "beyond", "95 %", "copy in", "copy out", "windows", "tokens/s", "runs in");
@@ -40,13 +42,15 @@ std::string table(const ExtendReport& report) {
     rule = rule || !candidate.finalist;
     const std::string runs_in =
         candidate.portability.portable ? to_string(report.engine) : "Ropewalk";
-    text += fmt::format(
-        "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9.0f}  {}{}\n",
-        candidate.scheme, width, number(candidate.inside), signed_number(candidate.inside_cost),
-        number(candidate.beyond), interval(candidate.beyond), signed_number(candidate.copy_inside),
-        signed_number(candidate.copy_beyond), candidate.windows,
-        static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9), runs_in,
-        candidate.truncates ? ", forgets far text" : "");
+    text +=
+        fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9.0f}  {}{}{}\n",
+                    without_lists(candidate.scheme), width, number(candidate.inside),
+                    signed_number(candidate.inside_cost), number(candidate.beyond),
+                    interval(candidate.beyond), signed_number(candidate.copy_inside),
+                    signed_number(candidate.copy_beyond), candidate.windows,
+                    static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9),
+                    runs_in, candidate.truncates ? ", forgets far text" : "",
+                    candidate.found_by.empty() ? "" : "; search: " + candidate.found_by);
   }
   return text;
 }
@@ -90,6 +94,7 @@ Json candidate_json(const Candidate& candidate) {
       candidate.portability.portable ? candidate.portability.how : candidate.portability.why_not;
   out["truncates"] = candidate.truncates;
   out["finalist"] = candidate.finalist;
+  out["found_by_search"] = candidate.found_by.empty() ? Json(nullptr) : Json(candidate.found_by);
   out["windows"] = candidate.windows;
   out["inside"] = mean_of(candidate.inside);
   out["beyond"] = mean_of(candidate.beyond);
@@ -169,6 +174,20 @@ Json bias_json(const ExtendReport& report) {
   return out;
 }
 
+Json search_json(const ExtendReport& report) {
+  const SearchOutcome outcome = search_outcome(report.candidates);
+  Json out = {{"tried", outcome.tried}, {"fell_out", outcome.fell_out}};
+  const auto lowest = [](const Candidate* candidate) {
+    if (candidate == nullptr) return Json(nullptr);
+    return Json{{"scheme", candidate->scheme}, {"rank", rank_value(*candidate)}};
+  };
+  for (const SearchOutcome::Pair& pair : outcome.lowest) {
+    out[pair.portable ? "portable" : "other"] = {{"found", lowest(pair.found)},
+                                                 {"grid", lowest(pair.grid)}};
+  }
+  return out;
+}
+
 Json run_json(const ExtendReport& report) {
   Json out = {{"study", report.run.study},
               {"model_path", report.model},
@@ -198,6 +217,7 @@ Json whole_json(const ExtendReport& report) {
   out["candidates"] = Json::array();
   for (const Candidate& candidate : report.candidates)
     out["candidates"].push_back(candidate_json(candidate));
+  out["search"] = search_json(report);
   const Recommendation& told = report.recommendation;
   out["best_portable"] = scheme_of(report, told.index_of(Role::kBestPortable));
   out["best_overall"] = scheme_of(report, told.index_of(Role::kBestOverall));
@@ -225,7 +245,9 @@ std::string to_text(const ExtendReport& report) {
       "copy in, copy out: nats gained per token where a passage repeats at a distance below and "
       "past it\n\n";
   text += table(report) + "\n";
-  for (const std::string& sentence : report.recommendation.why) text += sentence + "\n";
+  for (const std::string& sentence : report.recommendation.why)
+    text += without_lists(sentence) + "\n";
+  text += without_lists(search_text(report.candidates, to_string(report.engine)));
   text += bias_text(report);
   text += "\n" + running_text(report.candidates, report.recommendation);
   if (!report.passages.empty())

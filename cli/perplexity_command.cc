@@ -158,16 +158,14 @@ void run(const Options& options) {
   const ModelScorer scorer(model, positions);
   const OnePassEach once(scorer);
   std::vector<Perplexity> all;
-  {
+  for (const PerplexityOptions& own : definitions(options, bos)) {
+    // A text too short for chunks may do for strides.
+    if (own.rule != PerplexityRule::kStrided && options.stride > 0 &&
+        std::ssize(ids) < options.window)
+      continue;
     ProgressLine line("perplexity");
-    for (const PerplexityOptions& own : definitions(options, bos)) {
-      // A text too short for chunks may do for strides.
-      if (own.rule != PerplexityRule::kStrided && options.stride > 0 &&
-          std::ssize(ids) < options.window)
-        continue;
-      all.push_back(measure_perplexity(
-          once, ids, own, pieces, [&](double share) { line.update(share, name_of(own.rule)); }));
-    }
+    all.push_back(measure_perplexity(once, ids, own, pieces,
+                                     [&](double share) { line.update(share, name_of(own.rule)); }));
   }
   if (!options.json) {
     fmt::print("{} tokens, sha256 {}; scheme {}; trained length {}\n{}\n", ids.size(),

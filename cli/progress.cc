@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -25,19 +26,30 @@ ProgressLine::~ProgressLine() {
 
 bool ProgressLine::is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
-void ProgressLine::update(double done, const std::string& detail) {
+void ProgressLine::update(double done, const std::string& detail) { update(done, done, detail); }
+
+void ProgressLine::update(double done, double worked, const std::string& detail) {
+  show(fmt::format("{:.0f} %{}{}", 100 * done, left(worked), detail.empty() ? "" : "; " + detail));
+}
+
+void ProgressLine::say(const std::string& detail) { show(detail); }
+
+void ProgressLine::show(const std::string& text) {
   const Clock::time_point now = Clock::now();
   if (!is_terminal() || seconds(now - shown_) < kSecondsBetween) return;
   shown_ = now;
-  fmt::print(stderr, "\r\x1b[K{}: {:.0f} %{}{}", label_, 100 * done, left(done),
-             detail.empty() ? "" : "; " + detail);
+  fmt::print(stderr, "\r\x1b[K{}: {}", label_, text);
   std::fflush(stderr);
 }
 
 std::string ProgressLine::left(double done) const {
+  return time_left(seconds(Clock::now() - start_), done);
+}
+
+std::string time_left(double elapsed, double share) {
   constexpr double kTooEarly = 0.02;
-  if (done < kTooEarly) return "";
-  return ", " + duration_text(seconds(Clock::now() - start_) / done * (1 - done)) + " left";
+  if (!(share >= kTooEarly)) return "";
+  return ", " + duration_text(elapsed / share * std::max(0.0, 1 - share)) + " left";
 }
 
 std::string duration_text(double seconds) {

@@ -19,6 +19,13 @@ class ProgressLine {
   //   detail  what is being done, shown behind the share
   void update(double done, const std::string& detail = {});
 
+  // The same where the time left goes by another share: of what was done in this run.
+  //   worked  0 to 1; nothing is said of the time while it is not known (NaN)
+  void update(double done, double worked, const std::string& detail);
+
+  // A line without shares, of work whose size is not known yet.
+  void say(const std::string& detail);
+
   // ", 45 s left", or nothing while it is too early to tell.
   std::string left(double done) const;
 
@@ -27,10 +34,16 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void show(const std::string& text);
+
   std::string label_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_ = {};
 };
+
+// ", 45 s left" for what took `elapsed` seconds to get to `share`, 0 to 1; empty below a fiftieth and
+// where the share is not known (NaN).
+std::string time_left(double elapsed, double share);
 
 // "3 min 20 s", "45 s", "2 h 5 min".
 std::string duration_text(double seconds);

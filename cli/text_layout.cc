@@ -35,6 +35,8 @@ size_t head_of(std::string_view word, size_t room) {
   return end;
 }
 
+bool is_number(char c) { return ('0' <= c && c <= '9') || c == '.' || c == '-' || c == 'e'; }
+
 }  // namespace
 
 std::string paragraph(std::string_view text, std::string_view first, size_t hang) {
@@ -99,6 +101,24 @@ std::string shortened(const std::string& text, size_t most) {
   if (text.size() <= most) return text;
   const size_t end = (most - 5) / 2;
   return text.substr(0, most - 5 - end) + " ... " + text.substr(text.size() - end);
+}
+
+std::string without_lists(const std::string& text) {
+  constexpr size_t kMostNumbers = 6;
+  std::string shorter;
+  for (size_t k = 0; k < text.size();) {
+    size_t end = k;
+    while (end < text.size() && (is_number(text[end]) || text[end] == ':')) ++end;
+    const std::string run = text.substr(k, std::max<size_t>(end - k, 1));
+    if (std::ranges::count(run, ':') >= static_cast<std::ptrdiff_t>(kMostNumbers)) {
+      const size_t second = run.find(':', run.find(':') + 1);
+      shorter += run.substr(0, second) + ":.." + run.substr(run.rfind(':'));
+    } else {
+      shorter += run;
+    }
+    k += run.size();
+  }
+  return shorter;
 }
 
 }  // namespace ropewalk

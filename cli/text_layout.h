@@ -37,6 +37,9 @@ class Table {
 // The text, cut in the middle where it is longer than `most`.
 std::string shortened(const std::string& text, size_t most);
 
+// The text with lists of more than six numbers cut to their ends: "1:1.08:..:4".
+std::string without_lists(const std::string& text);
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_CLI_TEXT_LAYOUT_H_

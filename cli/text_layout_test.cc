@@ -66,5 +66,13 @@ TEST(Shortened, KeepsBothEnds) {
   EXPECT_EQ(shortened("abcdefghijklmnopqrst", 12), "abcd ... rst");
 }
 
+TEST(WithoutLists, CutsLongListsAlone) {
+  EXPECT_EQ(without_lists("dpe,window=64,groups=1:6:6:6"), "dpe,window=64,groups=1:6:6:6");
+  EXPECT_EQ(without_lists("longrope,long=1:1.5:2:3:4:5:6.25,short=1:1:1:1:1:1:1,amplitude=1.1"),
+            "longrope,long=1:1.5:..:6.25,short=1:1:..:1,amplitude=1.1");
+  EXPECT_EQ(without_lists("Best: 12:30, and so on"), "Best: 12:30, and so on");
+  EXPECT_EQ(without_lists(""), "");
+}
+
 }  // namespace
 }  // namespace ropewalk

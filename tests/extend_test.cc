@@ -260,5 +260,87 @@ TEST_F(ExtendTest, ASmallBudgetIsKeptAndResumedToTheSameAnswer) {
   EXPECT_EQ(lasting(folder_ / "second.json"), lasting(folder_ / "first.json"));
 }
 
+// ---- the search past the grid
+
+std::vector<std::string> with_search(const std::string& most) {
+  std::vector<std::string> words = kThree;
+  words.insert(words.end(), {"--search", most});
+  return words;
+}
+
+size_t resumed_cells(const nlohmann::json& json) {
+  size_t cells = 0;
+  for (const auto& candidate : json["run"]["candidates"])
+    cells += candidate["resumed_cells"].get<size_t>();
+  return cells;
+}
+
+TEST_F(ExtendTest, TheSearchTriesNoMoreThanItIsAllowedAndSaysWhatItFound) {
+  ASSERT_EQ(run("none.db", "none.json", kThree), 0) << contents(folder_ / "error");
+  ASSERT_EQ(run("study.db", "out.json", with_search("7")), 0) << contents(folder_ / "error");
+  const auto none = nlohmann::json::parse(contents(folder_ / "none.json"));
+  const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
+  EXPECT_EQ(none["search"]["tried"], 0);
+  EXPECT_EQ(json["search"]["tried"], 7);
+  EXPECT_EQ(json["candidates"].size(), none["candidates"].size() + 7);
+  bool has_factors = false;
+  for (const auto& candidate : json["candidates"]) {
+    if (candidate["found_by_search"].is_null()) continue;
+    const std::string found_by = candidate["found_by_search"];
+    EXPECT_TRUE(candidate["finalist"] || candidate["windows"] == 1) << candidate["scheme"];
+    if (!found_by.starts_with("pair factors, critical pair ")) continue;
+    has_factors = true;
+    EXPECT_TRUE(candidate["scheme"].get<std::string>().starts_with("longrope,long="));
+    EXPECT_TRUE(candidate["portable"]) << candidate["scheme"];
+  }
+  EXPECT_TRUE(has_factors);
+}
+
+TEST_F(ExtendTest, TheSearchAnswersAsBeforeAfterAKillAndUnderOtherThreads) {
+  std::vector<std::string> words = with_search("9");
+  ASSERT_EQ(run("whole.db", "whole.json", words), 0) << contents(folder_ / "error");
+  words.insert(words.end(), {"--threads", "3"});
+  for (int k = 0; k < 3; ++k) {
+    Process process(command("killed.db", words), folder_ / "killed.json", folder_ / "error");
+    std::this_thread::sleep_for(std::chrono::milliseconds(150 * (k + 1)));
+    process.kill_now();
+  }
+  ASSERT_EQ(run("killed.db", "killed.json", words), 0) << contents(folder_ / "error");
+  EXPECT_EQ(lasting(folder_ / "killed.json"), lasting(folder_ / "whole.json"));
+}
+
+TEST_F(ExtendTest, TheBundledModelIsSearchedWithinABudgetAndResumedToTheSameAnswer) {
+  const std::string model = std::string(ROPEWALK_SOURCE_DIR) + "/models/ropewalk-kjv-1m.gguf";
+  const auto run_it = [&](const std::string& study, const std::string& out,
+                          const std::vector<std::string>& more) {
+    std::vector<std::string> words = command(study, kThree);
+    words[2] = model;
+    words.insert(words.end(), {"--copy-windows", "1"});
+    words.insert(words.end(), more.begin(), more.end());
+    return Process(words, folder_ / out, folder_ / "error").wait();
+  };
+  ASSERT_EQ(run_it("race.db", "race.json", {}), 0) << contents(folder_ / "error");
+  const auto alone = nlohmann::json::parse(contents(folder_ / "race.json"));
+  double race = 0;
+  for (const auto& candidate : alone["run"]["candidates"])
+    race += candidate["seconds"].get<double>();
+  const double budget = 4 * race;
+  const std::vector<std::string> searched = {"--budget", std::to_string(budget) + "s", "--search",
+                                             "6"};
+  ASSERT_EQ(run_it("study.db", "first.json", searched), 0) << contents(folder_ / "error");
+  const auto first = nlohmann::json::parse(contents(folder_ / "first.json"));
+  EXPECT_GE(first["search"]["tried"], 1);
+  EXPECT_LE(first["search"]["tried"], 6);
+  EXPECT_EQ(resumed_cells(first), 0u);
+  double spent = 0;
+  for (const auto& candidate : first["run"]["candidates"])
+    spent += candidate["seconds"].get<double>();
+  EXPECT_LE(spent, 1.5 * budget) << "passes of a moment differ by much";
+
+  ASSERT_EQ(run_it("study.db", "second.json", searched), 0) << contents(folder_ / "error");
+  EXPECT_EQ(lasting(folder_ / "second.json"), lasting(folder_ / "first.json"));
+  EXPECT_GT(resumed_cells(nlohmann::json::parse(contents(folder_ / "second.json"))), 0u);
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -14,6 +14,7 @@
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/bootstrap.h"
 #include "ropewalk/study/race_plan.h"
+#include "ropewalk/study/record.h"
 #include "ropewalk/study/scheme_change.h"
 #include "ropewalk/study/store.h"
 #include "ropewalk/study/tallies.h"
@@ -33,8 +34,13 @@ struct RaceOptions {
   // took so far the plan is cut, before every window. The study keeps these times, so that a race
   // that is gone on with decides as it did.
   std::optional<double> budget = {};
+  // Settings that are searched for past the grid once the race is over, at most: study/search_past.h.
+  // Of a budget the race then takes two thirds, all of it where it cannot do with less.
+  size_t search = 0;
   // Told the plan where it is made and where it is cut.
   std::function<void(const RacePlan&)> on_plan = {};
+  // Told of each setting that the search tries, before it is run.
+  std::function<void(const SchemeFacts&)> on_candidate = {};
 };
 
 // What was measured of one candidate.
@@ -45,6 +51,7 @@ struct Candidate {
   bool truncates = false;               // sees no key, or few, beyond some distance
   std::vector<EngineVerdict> engines;   // what runs it, and how it is told to
   bool recommended = true;              // false: known to be at fault
+  std::string found_by;                 // where the search past the grid met it; empty: not there
   size_t windows = 0;                   // how many it ran before it fell out
   bool finalist = false;                // ran all windows and the copy test
   Tallies tallies;                      // by window
@@ -65,7 +72,8 @@ double telling_mean(const Candidate& candidate);
 // Told before each cell, and while it runs.
 struct RaceProgress {
   size_t done = 0;     // cells
-  size_t planned = 0;  // cells of the whole race
+  size_t planned = 0;  // of the race and the search, at most; 0: the plan is not made yet
+  size_t resumed = 0;  // of those done, that the study had
   double cell = 0;     // share of the running one
   std::string label;   // "cap,window=128, window 2 of 4"
 };

@@ -95,6 +95,14 @@ class Judge {
       if (ties.size() > 1) text += fmt::format("; {} settings are not told apart", ties.size() + 1);
       winner.doubts.push_back(text + ".");
     }
+    if (!candidates_[winner.index].found_by.empty()) {
+      const auto searched = std::ranges::count_if(
+          candidates_, [](const Candidate& candidate) { return !candidate.found_by.empty(); });
+      winner.doubts.push_back(
+          fmt::format("{} comes from a search over {} settings on these very windows, which "
+                      "flatter it: other text may say otherwise.",
+                      scheme, searched));
+    }
     for (const GridLine& line : grid_lines(scheme, names_)) {
       if (!line.is_edge()) continue;
       winner.doubts.push_back(fmt::format("{} has the {} {} of {} tried: one beyond may be better.",

@@ -35,13 +35,6 @@ std::vector<int64_t> log_distances(int64_t n) {
   return distances;
 }
 
-const Rotary& first_rotary(const ModelConfig& config) {
-  for (const LayerGroup& group : config.groups) {
-    if (group.rotary) return *group.rotary;
-  }
-  throw Error("model", "must have a layer that is rotated", "none");
-}
-
 Json parse_record(const StudyContents& study, const std::string& name) {
   const auto found = study.records.find(name);
   if (found == study.records.end()) {
@@ -115,6 +108,7 @@ SchemeFacts read_scheme(const Json& json, const std::string& place) {
                     .recommended = json.at("recommended"),
                     .finalist = json.at("finalist"),
                     .keeps_distances = json.at("keeps_distances"),
+                    .found_by = json.value("found_by", ""),
                     .inv_freq = json.at("inv_freq").get<std::vector<double>>()};
   const Json& distances = json.at("distances");
   for (size_t k = 0; k < distances.size(); ++k)
@@ -136,6 +130,13 @@ SchemeFacts read_scheme(const Json& json, const std::string& place) {
 }
 
 }  // namespace
+
+const Rotary& first_rotary(const ModelConfig& config) {
+  for (const LayerGroup& group : config.groups) {
+    if (group.rotary) return *group.rotary;
+  }
+  throw Error("model", "must have a layer that is rotated", "none");
+}
 
 SchemeFacts scheme_facts(const ModelConfig& config, ModelFormat format, const std::string& scheme,
                          int64_t n) {
@@ -214,6 +215,7 @@ std::string to_json(const SchemeFacts& facts) {
               {"recommended", facts.recommended},
               {"finalist", facts.finalist},
               {"keeps_distances", facts.keeps_distances}};
+  if (!facts.found_by.empty()) out["found_by"] = facts.found_by;
   out["engines"] = Json::array();
   for (const EngineVerdict& verdict : facts.engines) {
     out["engines"].push_back({{"engine", verdict.engine},

@@ -63,10 +63,14 @@ struct SchemeFacts {
   bool recommended = true;
   bool finalist = false;                         // of a finished study
   bool keeps_distances = true;                   // sees every key, at its true distance
+  std::string found_by;                          // where the search past the grid met it
   std::vector<int64_t> distances;                // rising, about equally far on a log scale
   std::vector<std::optional<double>> effective;  // f(d) of each; nothing: the key is not seen
   std::vector<double> inv_freq;                  // (n_pairs), radians per token at N tokens
 };
+
+// Of the first layers that rotate; throws Error where none does.
+const Rotary& first_rotary(const ModelConfig& config);
 
 // Throws Error where the scheme does not fit the model.
 //   n  N, the target length

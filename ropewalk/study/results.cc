@@ -93,7 +93,8 @@ Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
   Candidate candidate{.scheme = scheme.scheme,
                       .truncates = scheme.truncates,
                       .engines = scheme.engines,
-                      .recommended = scheme.recommended};
+                      .recommended = scheme.recommended,
+                      .found_by = scheme.found_by};
   if (declared != nullptr) candidate.change = scheme_change(scheme, *declared);
   for (const EngineVerdict& verdict : scheme.engines) {
     if (verdict.engine != engine) continue;

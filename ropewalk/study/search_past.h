@@ -1,0 +1,34 @@
+// The search past the grid: with what a race has left of its budget, settings that no grid holds.
+#ifndef ROPEWALK_STUDY_SEARCH_PAST_H_
+#define ROPEWALK_STUDY_SEARCH_PAST_H_
+
+#include <cstddef>
+#include <span>
+
+#include "ropewalk/study/race_plan.h"
+#include "ropewalk/study/track.h"
+
+namespace ropewalk {
+
+// Passes that the search will run at most from here on.
+//   tried    settings so far
+//   seconds  left of the budget; nothing where there is none
+size_t search_passes(const RacePlan& plan, size_t most, size_t tried, const ByKind<double>& pass,
+                     std::optional<double> seconds);
+
+// Whether `losses` are worse than `best`'s by more than twice the standard error of their difference
+// over blocks of 32 neighbours, which are not independent of each other. Both of one window.
+//   first  the loss from which on it is told, L; all of them where none lies beyond
+bool is_worse(std::span<const double> losses, std::span<const double> best, int64_t first);
+
+// Three searches by turns, each over one kind: pair factors, around the best portable finalist,
+// around the best other one. A setting runs the plan's first window and falls out where it is worse
+// there than the best of its kind; else it runs the other windows and the copy test, and is a
+// finalist like any other. What fell out of the race stays out. Ends when the searches have nothing
+// more to ask, after options().search settings, or when another whole one might not fit the budget.
+//   plan  as the race ended with it
+void search_past_grid(Track& track, const RacePlan& plan);
+
+}  // namespace ropewalk
+
+#endif  // ROPEWALK_STUDY_SEARCH_PAST_H_
