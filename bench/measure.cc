@@ -2,7 +2,7 @@
 // (scripts/peers/bench.py).
 //
 // Reads lines "NAME [key=value ...]" and answers each with "SECONDS WORK": of one call, the mean over
-// some milliseconds; and how many bytes, operations or entries a call is. Names and their keys:
+// some milliseconds after some that do not count; and how many bytes, operations or entries a call is. Names and their keys:
 //   copy, scale, read     bytes             copy counts what it reads and what it writes, scale too
 //   floats, bf16                            operations of the widest multiply-add, of bfloat16 products
 //   rotate                type (f32, bf16), layout (half, interleaved), dim, tokens, place (out, in),
@@ -43,6 +43,8 @@ constexpr int64_t kRotatedHeads = 32;
 constexpr int64_t kHeads = 8;
 constexpr double kBase = 10000;
 constexpr double kShortest = 5e-3;  // seconds of one measurement
+constexpr double kWarming =
+    1e-2;  // before it: a core that has rested takes some milliseconds to be itself
 
 using Keys = std::map<std::string, std::string>;
 
@@ -237,17 +239,28 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double seconds_of(const Work& work, bool of_thread) {
+struct Calls {
+  int64_t count = 0;
+  double seconds = 0;
+};
+
+Calls call_for(double shortest, const Work& work, bool of_thread) {
   const auto now = of_thread ? thread_seconds : wall_seconds;
-  int64_t calls = 0;
+  Calls calls;
   const double begin = now();
-  double spent = 0;
-  while (spent < kShortest) {
+  while (calls.seconds < shortest) {
     work.call();
-    ++calls;
-    spent = now() - begin;
+    ++calls.count;
+    calls.seconds = now() - begin;
   }
-  return spent / static_cast<double>(calls);
+  return calls;
+}
+
+// Of one call. What takes longer than the warming warms itself.
+double seconds_of(const Work& work, bool of_thread) {
+  Calls calls = call_for(kWarming, work, of_thread);
+  if (calls.count > 1) calls = call_for(kShortest, work, of_thread);
+  return calls.seconds / static_cast<double>(calls.count);
 }
 
 void answer_lines() {

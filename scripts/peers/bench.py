@@ -35,15 +35,23 @@ class Measure:
         return float(seconds), float(size)
 
 
-def seconds_of(call) -> float:
-    """Of one call, the mean over some milliseconds."""
+def call_for(shortest, call) -> tuple:
+    """Calls, and the seconds of all."""
     begin, calls = time.perf_counter(), 0
     while True:
         call()
         calls += 1
         spent = time.perf_counter() - begin
-        if spent > 5e-3:
-            return spent / calls
+        if spent > shortest:
+            return calls, spent
+
+
+def seconds_of(call) -> float:
+    """Of one call, the mean over some milliseconds, warmed as bench/measure.cc warms ours."""
+    calls, spent = call_for(1e-2, call)
+    if calls > 1:
+        calls, spent = call_for(5e-3, call)
+    return spent / calls
 
 
 class Bench:
