@@ -79,7 +79,7 @@ class Race {
   }
 
   // The first that tells enough; nothing where none costs so little.
-  //   racing  set to those that enter
+  //   racing  set to those that enter, as race_budget_ is to the budget
   std::optional<RacePlan> plan_within(double budget, const std::vector<Runner*>& alive,
                                       std::vector<Runner*>& racing) {
     race_budget_ = budget;

@@ -79,10 +79,10 @@ struct RaceProgress {
 };
 
 // Runs the race. The order and every number but seconds and resumed_cells depend on model, windows
-// and options alone.
+// and options alone; under a budget on the times of passes, too.
 //   windows  of target_length tokens or fewer, at least one
 // Throws Error where a candidate is no scheme, or does not fit the model; and where the budget is
-// too small for one window of each candidate, with what that needs.
+// too small for one window of the fewest that may race, with what that needs.
 //   returns  finalists by ascending beyond loss, then the others, those that ran longer first
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
                                 const RaceOptions& options, StudyStore& store,

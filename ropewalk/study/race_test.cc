@@ -59,6 +59,13 @@ class StoredRaceTest : public testing::Test {
     return raced;
   }
 
+  // Of their first parts.
+  static std::set<std::string> names_of(const auto& schemes) {
+    std::set<std::string> names;
+    for (const std::string& scheme : schemes) names.insert(scheme.substr(0, scheme.find(',')));
+    return names;
+  }
+
   const Model& model_ = tiny_model();
   std::filesystem::path folder_;
   std::unique_ptr<StudyStore> store_;
@@ -79,23 +86,40 @@ TEST_F(StoredRaceTest, TooManyCandidatesAreThinnedToTheMiddleOfEachScheme) {
   EXPECT_LT(raced.size(), options_.candidates.size());
   EXPECT_TRUE(raced.contains("declared"));
   EXPECT_TRUE(raced.contains("cap,window=77")) << "what is proposed stays";
-  std::set<std::string> names;
-  std::set<std::string> raced_names;
-  const auto name_of = [](const std::string& scheme) { return scheme.substr(0, scheme.find(',')); };
-  for (const std::string& scheme : options_.candidates) names.insert(name_of(scheme));
-  for (const std::string& scheme : raced) raced_names.insert(name_of(scheme));
-  EXPECT_EQ(raced_names, names) << "no scheme is left out as a whole";
+  EXPECT_EQ(names_of(raced), names_of(options_.candidates)) << "no scheme is left out as a whole";
   EXPECT_NE(left_out(plan_, whole_plan(8, options_.copy_windows, true)).find("every scheme's"),
             std::string::npos);
 }
 
 TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
+  double enough = 0;
   try {
     race(3);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("must be at least"), std::string::npos);
+    const std::string said = error.what();
+    const std::string before = "must be at least ";
+    ASSERT_NE(said.find(before), said.npos) << said;
+    enough = std::stod(said.substr(said.find(before) + before.size()));
   }
+  EXPECT_LT(enough, static_cast<double>(options_.candidates.size()));
+  EXPECT_EQ(names_of(race(enough)), names_of(options_.candidates));
+}
+
+// The study's losses are far below those of the model, so that nothing found comes near them.
+TEST_F(StoredRaceTest, WhatTheSearchFindsWorseFallsOutAfterOneWindow) {
+  options_.search = 6;
+  std::set<std::string> told;
+  options_.on_candidate = [&](const SchemeFacts& facts) { told.insert(facts.scheme); };
+  size_t tried = 0;
+  for (const Candidate& candidate : run_race(model_, windows_, options_, *store_, {})) {
+    EXPECT_EQ(candidate.found_by.empty(), !told.contains(candidate.scheme)) << candidate.scheme;
+    if (candidate.found_by.empty()) continue;
+    ++tried;
+    EXPECT_EQ(candidate.windows, 1u) << candidate.scheme;
+    EXPECT_FALSE(candidate.finalist) << candidate.scheme;
+  }
+  EXPECT_EQ(tried, options_.search);
 }
 
 }  // namespace

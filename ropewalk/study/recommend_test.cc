@@ -147,6 +147,20 @@ TEST(Recommend, DoubtsAreNamed) {
   EXPECT_TRUE(says(recommend(candidates, scope).why, "no copy test"));
 }
 
+TEST(Recommend, AWinnerThatTheSearchFoundIsDoubted) {
+  std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}), candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}}),
+      candidate({.scheme = "cap,window=20", .beyond = {4, 4, 4, 4}})};
+  for (const size_t found : {1, 2}) candidates[found].found_by = "around cap,window=40";
+  const auto doubted = [&] {
+    return says(recommend(candidates, kScope).find(Role::kBestOverall)->doubts,
+                "a search over 2 settings");
+  };
+  EXPECT_TRUE(doubted());
+  candidates[1].found_by.clear();
+  EXPECT_FALSE(doubted()) << "the winner is of the grid";
+}
+
 TEST(Recommend, WhatFailsOrTruncatesOrFellOutIsNeverTaken) {
   std::vector<Candidate> candidates = {
       declared({6, 6, 6, 6}), candidate({.scheme = "rope", .beyond = {NAN, NAN, NAN, NAN}}),

@@ -143,6 +143,15 @@ TEST(Results, RecordsThatAreNotOursAreRefused) {
   EXPECT_THROW(candidates_of(study), Error) << "a repeat past its window";
 }
 
+TEST(Results, WhereTheSearchFoundASettingIsKept) {
+  StudyContents study = study_of({"declared", "rope"});
+  SchemeFacts facts = scheme_of("rope", false);
+  facts.found_by = "around logn";
+  study.records.at(std::string(kSchemeRecords) + "rope") = to_json(facts);
+  for (const Candidate& candidate : candidates_of(study))
+    EXPECT_EQ(candidate.found_by, candidate.scheme == "rope" ? "around logn" : "");
+}
+
 // A cast of 1e300 to an integer would be anything.
 TEST(Results, NumbersOfRecordsOutOfRangeAreNamed) {
   const auto said = [](const std::string& record, const std::string& from, const std::string& to) {

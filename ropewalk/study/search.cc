@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMostDoublings = 2;
 
 }  // namespace
+
 double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 PatternSearch::PatternSearch(std::vector<Knob> knobs, std::vector<double> start, double value)

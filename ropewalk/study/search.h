@@ -34,8 +34,9 @@ class PatternSearch {
   //   value  its; lower is better, infinite is worst
   PatternSearch(std::vector<Knob> knobs, std::vector<double> start, double value);
 
-  // The next point to try, (n_knobs), to four significant digits and never one twice; nothing where steps of a quarter of their
-  // first size are spent. Must be answered by tell() before it is called again.
+  // The next point to try, (n_knobs), to four significant digits and never one twice; nothing where
+  // steps of a quarter of their first size are spent. Must be answered by tell() before it is called
+  // again.
   std::optional<std::vector<double>> next();
   void tell(double value);
 

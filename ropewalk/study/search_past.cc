@@ -35,7 +35,7 @@ class SpaceSearch {
   };
   std::optional<Question> next() {
     while (const std::optional<std::vector<double>> point = next_point()) {
-      const SearchSpace& space = spaces_[best_];
+      const SearchSpace& space = spaces_[asked_];
       try {
         return Question{space.scheme(*point), space.describe(*point)};
       } catch (const Error&) {
@@ -54,14 +54,14 @@ class SpaceSearch {
  private:
   std::optional<std::vector<double>> next_point() {
     if (started_ < spaces_.size()) {
-      best_ = started_;
+      asked_ = started_;
       return spaces_[started_].start;
     }
     if (spaces_.empty()) return std::nullopt;
     if (!pattern_) {
-      best_ = static_cast<size_t>(std::ranges::min_element(values_) - values_.begin());
-      if (values_[best_] == kNever) return std::nullopt;
-      pattern_.emplace(spaces_[best_].knobs, spaces_[best_].start, values_[best_]);
+      asked_ = static_cast<size_t>(std::ranges::min_element(values_) - values_.begin());
+      if (values_[asked_] == kNever) return std::nullopt;
+      pattern_.emplace(spaces_[asked_].knobs, spaces_[asked_].start, values_[asked_]);
     }
     return pattern_->next();
   }
@@ -69,7 +69,7 @@ class SpaceSearch {
   Kind kind_;
   std::vector<SearchSpace> spaces_;
   size_t started_ = 0;
-  size_t best_ = 0;             // the space that was asked last
+  size_t asked_ = 0;            // the space of the last question
   std::vector<double> values_;  // of the starts
   std::optional<PatternSearch> pattern_;
 };
@@ -219,9 +219,9 @@ size_t search_passes(const RacePlan& plan, size_t most, size_t tried, const ByKi
   const double one = static_cast<double>(passes) * std::max(pass.portable, pass.other);
   if (seconds) {
     const double fit = one > 0 ? std::floor(std::max(0.0, *seconds) / one) : 0;
-    settings = static_cast<size_t>(std::min(fit, static_cast<double>(settings)));
+    if (fit < static_cast<double>(settings)) settings = static_cast<size_t>(fit);
   }
-  return settings * passes;
+  return std::min(settings, SIZE_MAX / 2 / passes) * passes;
 }
 
 bool is_worse(std::span<const double> losses, std::span<const double> best, int64_t first) {

@@ -3,6 +3,8 @@
 #define ROPEWALK_STUDY_SEARCH_PAST_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "ropewalk/study/race_plan.h"
@@ -10,7 +12,7 @@
 
 namespace ropewalk {
 
-// Passes that the search will run at most from here on.
+// Passes that the search will run at most from here on; no more than half of what size_t holds.
 //   tried    settings so far
 //   seconds  left of the budget; nothing where there is none
 size_t search_passes(const RacePlan& plan, size_t most, size_t tried, const ByKind<double>& pass,

@@ -41,6 +41,9 @@ TEST(SearchPasses, AreThoseOfWholeSettings) {
   EXPECT_EQ(search_passes(plan, 4, 5, pass, {}), 0u);
   EXPECT_EQ(search_passes(plan, 4, 0, pass, 25.0), 10u) << "five passes of 2 s each";
   EXPECT_EQ(search_passes(plan, SIZE_MAX, 0, pass, -1.0), 0u);
+  const ByKind<double> next_to_nothing = {.portable = 1e-300};
+  EXPECT_EQ(search_passes(plan, SIZE_MAX, 0, next_to_nothing, 1.0), SIZE_MAX / 2 / 5 * 5);
+  EXPECT_EQ(search_passes(plan, SIZE_MAX, 0, pass, {}), SIZE_MAX / 2 / 5 * 5);
 }
 
 }  // namespace

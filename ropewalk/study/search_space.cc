@@ -1,6 +1,7 @@
 #include "ropewalk/study/search_space.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -204,9 +205,7 @@ class Around {
       texts[handle.part] = engine_readings::changed(texts[handle.part], handle.parameter, value);
     }
     std::erase(texts, kNoTemperature);
-    std::string text;
-    for (const std::string& one : texts) text += (text.empty() ? "" : "+") + one;
-    return parse_scheme(text).text();
+    return parse_scheme(fmt::format("{}", fmt::join(texts, "+"))).text();
   }
 
   double trained_;
@@ -239,18 +238,17 @@ std::vector<std::string> other_tails(const std::string& scheme, int64_t target_l
   const ParsedScheme parsed = parse_scheme(scheme);
   std::vector<std::string> others;
   for (const std::string& tail : tails) {
-    std::string text;
-    bool has_tail = false;
+    std::vector<std::string> texts;
+    bool has_another = false;
     for (const ParsedPart& part : parsed.parts) {
-      const bool is_tail = std::ranges::find(tails, part.scheme->name) != tails.end();
-      std::string own = part.text;
-      if (is_tail) own = tail_text(tail, part.params.integer("window"), target_length);
-      if (is_tail && part.params.has("pairs"))
-        own += ",pairs=" + to_text(ParamValue(part.params.pairs()));
-      has_tail = has_tail || (is_tail && part.scheme->name != tail);
-      text += (text.empty() ? "" : "+") + own;
+      texts.push_back(part.text);
+      if (std::ranges::find(tails, part.scheme->name) == tails.end()) continue;
+      has_another = part.scheme->name != tail;
+      texts.back() = tail_text(tail, part.params.integer("window"), target_length);
+      if (part.params.has("pairs"))
+        texts.back() += ",pairs=" + to_text(ParamValue(part.params.pairs()));
     }
-    if (has_tail) others.push_back(text);
+    if (has_another) others.push_back(fmt::format("{}", fmt::join(texts, "+")));
   }
   return others;
 }
