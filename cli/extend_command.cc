@@ -245,8 +245,7 @@ void put_facts(StudyStore& store, const StudyFacts& facts,
 }
 
 void put_bias(StudyStore& store, const BiasReport& bias) {
-  if (const auto table = bias_table(bias))
-    store.put_records({{std::string(kTableRecords) + kBiasTable, table_record(*table)}});
+  if (const auto table = bias_table(bias)) put_tables(store, {*table});
 }
 
 // What pairs are used for inside the trained length, for the report; once in a study.
@@ -256,11 +255,31 @@ void put_usage(StudyStore& store, const Model& model, const StudyText& text, int
   const int64_t tokens = std::min(
       {static_cast<int64_t>(window.ids.size()), trained_length(model.config()), kUsageTokens});
   window.ids.resize(static_cast<size_t>(tokens));
-  std::map<std::string, std::string> records;
-  for (const StudyTable& one :
-       usage_tables(measure_bands(model, {window}, {.target_length = target})))
-    records[kTableRecords + one.table.name] = table_record(one);
-  store.put_records(records);
+  put_tables(store, usage_tables(measure_bands(model, {window}, {.target_length = target})));
+}
+
+// Without what is told while it runs.
+RaceOptions race_options(const Options& options, TargetEngine engine, const ExtendReport& report) {
+  const bool named = !options.schemes.empty();
+  return {.target_length = options.target,
+          .engine = engine,
+          .format = model_format(options.model.path),
+          .candidates = candidates(options, report.trained_length),
+          .proposed = named ? std::vector<std::string>() : report.proposed(),
+          .copy_windows = options.copy_windows,
+          .halve = !named,
+          .budget = options.budget,
+          .search = most_searched(options)};
+}
+
+RunFacts run_facts(std::chrono::steady_clock::time_point start, const std::string& study) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {
+      .study = study,
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      .threads = omp_get_max_threads(),
+      .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
 }
 
 void run(const Options& options) {
@@ -290,26 +309,15 @@ void run(const Options& options) {
   StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
   StudyFacts facts = describe_study(options, model, text, engine);
   std::map<std::string, SchemeFacts> schemes;
-  const RaceOptions race{
-      .target_length = options.target,
-      .engine = engine,
-      .format = model_format(options.model.path),
-      .candidates = candidates(options, trained),
-      .proposed = options.schemes.empty() ? report.proposed() : std::vector<std::string>{},
-      .copy_windows = options.copy_windows,
-      .halve = options.schemes.empty(),
-      .budget = options.budget,
-      .search = most_searched(options),
-      .on_plan =
-          [&](const RacePlan& plan) {
-            apply_plan(options, plan, text, facts);
-            put_facts(store, facts, schemes);
-          },
-      .on_candidate =
-          [&](const SchemeFacts& found) {
-            schemes[found.scheme] = found;
-            store.put_records({{kSchemeRecords + found.scheme, to_json(found)}});
-          }};
+  RaceOptions race = race_options(options, engine, report);
+  race.on_plan = [&](const RacePlan& plan) {
+    apply_plan(options, plan, text, facts);
+    put_facts(store, facts, schemes);
+  };
+  race.on_candidate = [&](const SchemeFacts& found) {
+    schemes[found.scheme] = found;
+    store.put_records({{kSchemeRecords + found.scheme, to_json(found)}});
+  };
   schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);
@@ -329,13 +337,7 @@ void run(const Options& options) {
     not_written = std::current_exception();  // told after the report, which it must not take away
   }
 
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  report.run = {
-      .study = store.path(),
-      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-      .threads = omp_get_max_threads(),
-      .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
+  report.run = run_facts(start, store.path());
   facts.finished = utc_now();
   for (const Candidate& candidate : report.candidates)
     schemes.at(candidate.scheme).finalist = candidate.finalist;
@@ -385,13 +387,11 @@ void add_extend_command(CLI::App& app) {
       ->add_option(
           "--study", options->study,
           "SQLite file that keeps every finished pass; without it, one in the cache folder")
-      ->check(CLI::Validator(
-          [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
+      ->check(names_file());
   command
       ->add_option("-o,--output", options->output,
                    "Write the best portable setting into a new model file")
-      ->check(CLI::Validator(
-          [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
+      ->check(names_file());
   command->add_flag("--force", options->force,
                     "Replace any model that -o names; else only one written from MODEL before");
   command->add_flag("--json", options->json,

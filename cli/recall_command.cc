@@ -276,8 +276,7 @@ void add_recall_command(CLI::App& app) {
   command
       ->add_option("--study", options->study,
                    "SQLite file that keeps every finished pass, so that a killed run goes on")
-      ->check(CLI::Validator(
-          [](std::string& path) { return path.empty() ? "must name a file" : ""; }, "FILE"));
+      ->check(names_file());
   add_into_option(*command, options->into);
   command->add_flag("--json", options->json,
                     "One JSON object; all that may differ between equal runs stands under \"run\"");

@@ -2,19 +2,13 @@
 
 #include <fmt/core.h>
 
+#include "cli/estimate_values.h"
 #include "ropewalk/report/pictures.h"
 
 namespace ropewalk {
 namespace {
 
 constexpr const char* kNats = "nats per token";
-
-ResultValue low(const Estimate& estimate) {
-  return estimate.interval ? ResultValue(estimate.interval->low) : ResultValue();
-}
-ResultValue high(const Estimate& estimate) {
-  return estimate.interval ? ResultValue(estimate.interval->high) : ResultValue();
-}
 
 ResultTable empty_task_table(const RecallReport& report, RecallTask task) {
   return {.name = "recall_" + to_string(task),
@@ -48,7 +42,7 @@ StudyTable task_table(const RecallReport& report, RecallTask task) {
       if (cell.task != task || !cell.not_run.empty()) continue;
       table.rows.push_back({cell.place + "  " + scheme.scheme, scheme.scheme, cell.place,
                             cell.length, cell.achieved_length, cell.achieved_depth, cell.found.mean,
-                            low(cell.found), high(cell.found), cell.chance, cell.gain.mean});
+                            low_of(cell.found), high_of(cell.found), cell.chance, cell.gain.mean});
     }
   }
   return {.table = std::move(table),
@@ -78,7 +72,7 @@ StudyTable position_table(const RecallReport& report) {
     for (const CopyPoint& point : scheme.by_position) {
       intervals = intervals || point.gain.interval;
       table.rows.push_back(
-          {scheme.scheme, point.at, point.gain.mean, low(point.gain), high(point.gain)});
+          {scheme.scheme, point.at, point.gain.mean, low_of(point.gain), high_of(point.gain)});
     }
   }
   std::vector<PictureRule> trained;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/study/identity.h"
 #include "ropewalk/study/record.h"
@@ -20,12 +21,18 @@ const std::string& existing(const std::string& path) {
   return path;
 }
 
-}  // namespace
-
 std::string table_record(const StudyTable& added) {
   nlohmann::ordered_json out = to_json(added.table);
   out["picture"] = {{"description", added.description}, {"spec", added.spec}};
   return out.dump();
+}
+
+}  // namespace
+
+void put_tables(StudyStore& store, const std::vector<StudyTable>& tables) {
+  std::map<std::string, std::string> records;
+  for (const StudyTable& one : tables) records[kTableRecords + one.table.name] = table_record(one);
+  store.put_records(records);
 }
 
 StudyAddition::StudyAddition(const std::string& path, const std::string& model,
@@ -35,18 +42,11 @@ StudyAddition::StudyAddition(const std::string& path, const std::string& model,
     throw Error(path, "must be a study of `extend`", "a study of another kind", kMake);
 }
 
-void StudyAddition::add(const std::vector<StudyTable>& tables) {
-  std::map<std::string, std::string> records;
-  for (const StudyTable& one : tables) records[kTableRecords + one.table.name] = table_record(one);
-  store_.put_records(records);
-}
-
 void add_into_option(CLI::App& command, std::string& path) {
   command
       .add_option("--into", path,
                   "A study of `extend` of this model and precision: its report shows the result")
-      ->check(CLI::Validator(
-          [](std::string& name) { return name.empty() ? "must name a file" : ""; }, "FILE"));
+      ->check(names_file());
 }
 
 }  // namespace ropewalk

@@ -19,8 +19,9 @@ struct StudyTable {
   std::string description;      // what one sees
 };
 
-// As a study keeps it (study/record.h).
-std::string table_record(const StudyTable& added);
+// Tables as a study keeps them (study/record.h), in place of those of these names that it has. All of
+// them or, where it throws Error, none.
+void put_tables(StudyStore& store, const std::vector<StudyTable>& tables);
 
 // The study, held from the beginning of the measurement to its end, so that what cannot be added is
 // said before anything long is run.
@@ -30,8 +31,8 @@ class StudyAddition {
   // version.
   StudyAddition(const std::string& path, const std::string& model, const std::string& precision);
 
-  // In place of the tables of these names that it has. All of them or, where it throws Error, none.
-  void add(const std::vector<StudyTable>& tables);
+  // As put_tables() does.
+  void add(const std::vector<StudyTable>& tables) { put_tables(store_, tables); }
 
  private:
   StudyStore store_;

@@ -45,6 +45,10 @@ StudyText read_study_text(const TextOptions& options, const ModelFile& model, in
   return text;
 }
 
+CLI::Validator names_file() {
+  return {[](std::string& name) { return name.empty() ? "must name a file" : ""; }, "FILE"};
+}
+
 int64_t StudyText::longest_window() const {
   size_t longest = 0;
   for (const Window& window : windows) longest = std::max(longest, window.ids.size());

@@ -22,6 +22,9 @@ struct TextOptions {
   void add_to(CLI::App& command);
 };
 
+// Refuses an empty name, which would stand for no file.
+CLI::Validator names_file();
+
 // The windows to measure on, and how they came about.
 struct StudyText {
   std::vector<Window> windows;

@@ -286,7 +286,7 @@ void add_passages(const StudySummary& study, std::vector<Section>& sections) {
   if (passages == json.end() || !passages->is_array() || passages->empty()) return;
   Section section{.id = "passages", .title = "What it goes on with"};
   read_at(place, [&] {
-    section.paragraphs.push_back(
+    section.paragraphs.push_back(  // a double: no number of a record is out of its range
         fmt::format("After {:.0f} tokens of the text, always the likeliest token.",
                     json.value("prompt_tokens", 0.0)));
     for (const auto& passage : *passages) {

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "cli/bands_report.h"
+#include "cli/estimate_values.h"
 #include "ropewalk/study/band_usage.h"
 
 namespace ropewalk {
@@ -19,12 +20,6 @@ constexpr const char* kNats = "nats per token";
 
 ResultValue mean(const std::optional<Estimate>& estimate) {
   return estimate ? ResultValue(estimate->mean) : ResultValue();
-}
-ResultValue low(const std::optional<Estimate>& estimate) {
-  return estimate && estimate->interval ? ResultValue(estimate->interval->low) : ResultValue();
-}
-ResultValue high(const std::optional<Estimate>& estimate) {
-  return estimate && estimate->interval ? ResultValue(estimate->interval->high) : ResultValue();
 }
 ResultValue value(const std::optional<double>& number) {
   return number ? ResultValue(*number) : ResultValue();
@@ -110,8 +105,8 @@ ResultTable winners_table(const StudySummary& study) {
                                 kRunsIn}};
   for (const StudySummary::Shown& shown : study.shown) {
     const Candidate* one = study.find(shown.scheme);
-    table.rows.push_back({one->scheme, shown.role, mean(one->beyond), low(one->beyond),
-                          high(one->beyond), mean(one->inside_cost), mean(one->copy_beyond),
+    table.rows.push_back({one->scheme, shown.role, mean(one->beyond), low_of(one->beyond),
+                          high_of(one->beyond), mean(one->inside_cost), mean(one->copy_beyond),
                           value(study.relative_speed(*one)), runs_in(study, one->scheme)});
   }
   return table;
@@ -140,7 +135,7 @@ ResultTable evidence_table(const StudySummary& study) {
     std::string doubts;
     for (const std::string& doubt : winner.doubts) doubts += (doubts.empty() ? "" : " ") + doubt;
     table.rows.push_back({to_string(winner.role), scheme_of(winner.index), scheme_of(winner.next),
-                          mean(winner.lead), low(winner.lead), high(winner.lead),
+                          mean(winner.lead), low_of(winner.lead), high_of(winner.lead),
                           scheme_of(winner.lowest), doubts});
   }
   return table;
@@ -178,7 +173,7 @@ ResultTable ranking_table(const StudySummary& study) {
     if (one.finalist) ++number;
     table.rows.push_back(
         {one.finalist ? ResultValue(number) : ResultValue(), one.scheme, study.role_of(one.scheme),
-         mean(one.beyond), low(one.beyond), high(one.beyond), mean(one.inside),
+         mean(one.beyond), low_of(one.beyond), high_of(one.beyond), mean(one.inside),
          mean(one.inside_cost), mean(one.copy_inside), mean(one.copy_beyond), whole(one.windows),
          value(study.relative_speed(one)), one.seconds, one.truncates, runs_in(study, one.scheme)});
   }
@@ -203,7 +198,7 @@ ResultTable loss_table(const StudySummary& study) {
     for (const Bucket& bucket : study.curve(one.scheme)) {
       table.rows.push_back({one.scheme, bucket.first, bucket.last,
                             static_cast<double>(bucket.first + bucket.last) / 2, bucket.loss.mean,
-                            low(bucket.loss), high(bucket.loss), bucket.loss.count,
+                            low_of(bucket.loss), high_of(bucket.loss), bucket.loss.count,
                             whole(one.windows)});
     }
   }
@@ -226,8 +221,8 @@ ResultTable copy_table(const StudySummary& study) {
                   {.name = "tokens", .title = "tokens"}}};
   for (const Candidate& one : study.candidates) {
     for (const CopyAtDistance& at : copy_by_distance(study.contents, study.facts, one.scheme)) {
-      table.rows.push_back(
-          {one.scheme, at.distance, at.gain.mean, low(at.gain), high(at.gain), at.gain.count});
+      table.rows.push_back({one.scheme, at.distance, at.gain.mean, low_of(at.gain),
+                            high_of(at.gain), at.gain.count});
     }
   }
   return table;
