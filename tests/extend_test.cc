@@ -113,6 +113,13 @@ class ExtendTest : public testing::Test {
     return Process(command(study, more), folder_ / out, folder_ / "error").wait();
   }
 
+  // Bytes that the study has by now.
+  uintmax_t stored(const std::string& study) const {
+    std::error_code none;
+    const uintmax_t size = fs::file_size(folder_ / study, none);
+    return none ? 0 : size;
+  }
+
   fs::path folder_;
 };
 
@@ -125,16 +132,11 @@ TEST_F(ExtendTest, KilledAtTwentyMomentsItEndsWithTheSameAnswer) {
   // passes are waited for: how long a start takes beside them differs between machines.
   constexpr int kKills = 20;
   constexpr uintmax_t kFewPasses = 16384;  // bytes of the study
-  const auto stored = [this] {
-    std::error_code none;
-    const uintmax_t size = fs::file_size(folder_ / "killed.db", none);
-    return none ? 0 : size;
-  };
   int killed = 0;
   for (int k = 0; k < kKills; ++k) {
-    const uintmax_t before = stored();
+    const uintmax_t before = stored("killed.db");
     Process process(command("killed.db"), folder_ / "killed.json", folder_ / "error");
-    while (process.running() && stored() < before + kFewPasses)
+    while (process.running() && stored("killed.db") < before + kFewPasses)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(whole / kKills * (k % 4) / 8);
     killed += process.running() ? 1 : 0;
@@ -300,11 +302,16 @@ TEST_F(ExtendTest, TheSearchAnswersAsBeforeAfterAKillAndUnderOtherThreads) {
   std::vector<std::string> words = with_search("9");
   ASSERT_EQ(run("whole.db", "whole.json", words), 0) << contents(folder_ / "error");
   words.insert(words.end(), {"--threads", "3"});
-  for (int k = 0; k < 3; ++k) {
+  const auto whole = static_cast<double>(stored("whole.db"));
+  int killed = 0;
+  for (const double share : {0.3, 0.7, 0.9}) {  // the search comes last
     Process process(command("killed.db", words), folder_ / "killed.json", folder_ / "error");
-    std::this_thread::sleep_for(std::chrono::milliseconds(150 * (k + 1)));
+    while (process.running() && static_cast<double>(stored("killed.db")) < share * whole)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    killed += process.running() ? 1 : 0;
     process.kill_now();
   }
+  EXPECT_GE(killed, 2) << "most kills must hit a running study";
   ASSERT_EQ(run("killed.db", "killed.json", words), 0) << contents(folder_ / "error");
   EXPECT_EQ(lasting(folder_ / "killed.json"), lasting(folder_ / "whole.json"));
 }
