@@ -6,6 +6,7 @@
 #include "ropewalk/base/size.h"
 
 namespace ropewalk {
+
 Embedding::Embedding(Weights& weights, const Blueprint& blueprint)
     : source_(weights.source()),
       shape_(blueprint.shape),

@@ -160,6 +160,7 @@ Json t5_json(bool gated) {
 // What make_encoder() makes of a configuration and tensors.
 struct Opened {
   ModelConfig config;
+  std::unique_ptr<MemorySource> source;  // rows are read as they are asked for
   EncoderParts parts;
 
   std::vector<float> states(std::span<const int32_t> ids) const {
@@ -170,10 +171,10 @@ struct Opened {
 
 Opened open_as(const ModelConfig& config, const ModelKeys& keys, const Tensors& tensors,
                WithMaskedHead head = WithMaskedHead::kNo) {
-  static std::vector<std::unique_ptr<MemorySource>> alive;  // rows are read as they are asked for
-  alive.push_back(std::make_unique<MemorySource>(*new Tensors(tensors)));
-  return {config, make_encoder(describe_encoder(config, keys, "memory"), config, *alive.back(),
-                               Precision::kF32, head)};
+  auto source = std::make_unique<MemorySource>(tensors);
+  EncoderParts parts = make_encoder(describe_encoder(config, keys, "memory"), config, *source,
+                                    Precision::kF32, head);
+  return {config, std::move(source), std::move(parts)};
 }
 
 Opened of_directory(const Json& json, const Tensors& tensors,

@@ -1,5 +1,6 @@
 #include "ropewalk/engine/encoder_model.h"
 
+#include <cassert>
 #include <string>
 
 #include "ropewalk/base/error.h"
@@ -26,12 +27,13 @@ States EncoderModel::states(std::span<const int32_t> ids, const Positions& posit
 
 std::vector<float> EncoderModel::masked_logits(const States& states,
                                                std::span<const int64_t> at) const {
+  assert(parts_.masked_head != nullptr);
   const MaskedHead& head = *parts_.masked_head;
   const size_t vocabulary = size(head.vocabulary());
   std::vector<float> logits(at.size() * vocabulary);
   for (size_t row = 0; row < at.size(); ++row) {
     if (at[row] < 0 || at[row] >= states.n) {
-      throw Error("position " + std::to_string(row),
+      throw Error("positions, entry " + std::to_string(row),
                   "must be a token's, 0 to " + std::to_string(states.n - 1),
                   std::to_string(at[row]));
     }

@@ -6,6 +6,7 @@
 #include "ropewalk/base/size.h"
 
 namespace ropewalk {
+
 void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
   switch (sharing_) {
     case Sharing::kRows:

@@ -46,6 +46,15 @@ Blueprint norms_behind_sums(const std::string& family, const ModelConfig& config
   return blueprint;
 }
 
+// Of the maker's own class, activation_function names gate and all.
+Activation gate_of_nomic(const ModelKeys& keys) {
+  const std::string name = keys.text("activation_function").value_or("");
+  if (name.empty()) return declared_activation(keys, Activation::kSilu);
+  if (name == "swiglu") return Activation::kSilu;
+  if (name == "geglu") return Activation::kGelu;
+  throw Error("activation_function", "must be swiglu or geglu", name).of(FaultKind::kUnknownValue);
+}
+
 }  // namespace
 
 Blueprint describe_bert(const ModelConfig& config, const ModelKeys& keys) {
@@ -82,19 +91,6 @@ Blueprint describe_bert(const ModelConfig& config, const ModelKeys& keys) {
   take_head(blueprint, config.architecture == "bert");
   return blueprint;
 }
-
-namespace {
-
-// Of the maker's own class, activation_function names gate and all.
-Activation gate_of_nomic(const ModelKeys& keys) {
-  const std::string name = keys.text("activation_function").value_or("");
-  if (name.empty()) return declared_activation(keys, Activation::kSilu);
-  if (name == "swiglu") return Activation::kSilu;
-  if (name == "geglu") return Activation::kGelu;
-  throw Error("activation_function", "must be swiglu or geglu", name).of(FaultKind::kUnknownValue);
-}
-
-}  // namespace
 
 Blueprint describe_nomic_bert(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = norms_behind_sums("nomic-bert", config);
