@@ -171,6 +171,7 @@ class FloatKernel {
 
   void choose(int64_t row, int64_t rows, int64_t t, const float* cut,
               const ChosenKeys& chosen) const {
+    static_assert(kKeysAtOnce == kTile, "or bits outside of chosen.within would count");
     const FloatTag tag;
     const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
     for (int64_t r = 0; r < rows; ++r, cut += kTile) {

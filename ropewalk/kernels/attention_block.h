@@ -160,6 +160,8 @@ class RunningSums {
   float* total_;    // (rows)
 };
 
+inline constexpr int64_t kLivePartWords = 28;  // at most, of a part of the walk (attention_pass.h)
+
 // Bounds what any kernel takes from the workspace for a block of `rows` rows.
 inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t head_dim,
                               int64_t value_stride) {
@@ -173,8 +175,8 @@ inline size_t workspace_bytes(const AttentionWalk& walk, int64_t rows, int64_t h
          + words(padded * kScoreStride)                            // scores
          + words(padded * odd_lines(value_stride))                 // sums
          + 4 * words(padded)                                       // by row
-         + words(families) + words(28 * std::ssize(walk.parts()))  // of the walk
-         + 2 * words(kMostPanelRows * kTile);                      // scores of a cut panel
+         + words(families) + words(kLivePartWords * std::ssize(walk.parts()))  // of the walk
+         + 2 * words(kMostPanelRows * kTile);  // scores of a cut panel
 }
 
 }  // namespace ropewalk

@@ -80,6 +80,7 @@ class AttentionPass {
     KeyInterval keys_from_here;  // those of the family's later parts too
     int64_t n_later;             // how many see any of the tile
   };
+  static_assert(sizeof(LivePart) <= kLivePartWords * sizeof(float));
 
   struct Panel {
     int64_t index;

@@ -55,7 +55,7 @@ HWY_INLINE void multiply_panel(const PanelProduct& p, int64_t column) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(tag));
   const float* HWY_RESTRICT a = p.a;
   const float* HWY_RESTRICT b = p.b + column;
-  float* HWY_RESTRICT c = p.c + column;
+  float* c = p.c + column;  // what `begun` is, perhaps
   const int64_t a_stride = p.a_stride;
   const int64_t a_step = kAlong == Along::kSideBySide ? 1 : p.a_step;
   const int64_t b_stride = p.b_stride;
