@@ -31,7 +31,7 @@ peer's, so that 1.06 of its time is 0.94. One thread beside another kernel of ou
 # Of the machine that the page was last made on.
 NOTES = {"Kernels": """What does not hold, and why:
 
-- bfloat16 at 16 tokens, in the second cache: bound by arithmetic. 32 coordinates take 20 vector operations (4 to widen, 8 to turn, 8 to
+- bfloat16 at 16 tokens, in the second cache: bound by arithmetic. 64 coordinates take 20 vector operations (4 to widen, 8 to turn, 8 to
   round and pack), two at a time, and move 256 bytes, which memcpy moves in 8 to 9 cycles: at most 0.78 to 0.80 of it.
 - Against ggml at 128 tokens: 2 MiB are read and 2 MiB written, which is more than the second cache has. memcpy moves as many at 27 GB/s,
   1.6 and 2.7 times ggml's rate here; ours is at 0.91 of memcpy, the table included. With two threads, each of which has a second cache
