@@ -28,7 +28,7 @@ bool leaves_short_text(const Candidate& candidate) {
   const std::optional<Estimate>& cost = candidate.inside_cost;
   if (!cost) return false;
   if (!cost->interval) return std::abs(cost->mean) < kUntouched;
-  return holds_zero(*cost) && cost->interval->high < kUntouched;
+  return cost->interval->low > -kUntouched && cost->interval->high < kUntouched;
 }
 
 bool can_be(Role role, const Candidate& candidate) {

@@ -66,8 +66,8 @@ std::optional<Estimate> rank_difference(const Candidate& a, const Candidate& b);
 // Chooses for each role among finalists that see the whole text. What truncates is never taken,
 // only compared: its low loss says that the text does not look far back, not that the model can.
 //   best portable    the engine asked for runs it
-//   best untouched   its loss inside L is declared's: the interval of inside_cost holds 0 and ends
-//                    below kUntouched; of one window, the cost itself is within kUntouched of 0
+//   best untouched   its loss inside L is declared's: the interval of inside_cost, or of one window the
+//                    cost itself, lies within kUntouched of 0
 // The smallest sufficient change is taken: of those whose rank_difference to the lowest has an
 // interval that holds 0 and a mean of at most kWorthSaying, the one of the least SchemeChange.
 // Speed plays no part.

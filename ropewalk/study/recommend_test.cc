@@ -87,7 +87,8 @@ TEST(Recommend, ACostWhoseIntervalLeavesZeroOrReachesFarTouchesShortText) {
   };
   EXPECT_TRUE(untouched({3, 3, 3, 3}));
   EXPECT_TRUE(untouched({3.001, 2.999, 3.001, 2.999}));
-  EXPECT_FALSE(untouched({3.001, 3.001, 3.001, 3.002})) << "surely above 0";
+  EXPECT_TRUE(untouched({3.001, 3.001, 3.001, 3.002})) << "surely above 0, and next to nothing";
+  EXPECT_FALSE(untouched({3.006, 3.006, 3.006, 3.007})) << "surely above the bound";
   EXPECT_FALSE(untouched({2.9, 2.9, 2.9, 2.9})) << "surely below 0";
   EXPECT_FALSE(untouched({3.1, 2.9, 3.1, 2.9})) << "may reach far above the bound";
 }
