@@ -19,7 +19,7 @@ bool is_used(const std::array<ModelGroup, n>& groups, size_t kind) {
 }
 
 // By pair where all layers have equal spectra, else by kind of pair.
-ResultTable usage_table(const BandsReport& report, bool by_pair) {
+ResultTable usage_table(const UsageReport& report, bool by_pair) {
   ResultTable table{
       .name = kPairUsageTable,
       .title = "Pair usage by distance",
@@ -58,7 +58,7 @@ std::vector<Series> distances_of(const ResultTable& table) {
   return series;
 }
 
-StudyTable pair_usage(const BandsReport& report) {
+StudyTable pair_usage(const UsageReport& report) {
   const bool by_pair = std::ranges::all_of(report.bands, [](const ModelGroup& group) {
     return group.n_scores == 0 || !group.pair_shares.empty();
   });
@@ -76,7 +76,7 @@ StudyTable pair_usage(const BandsReport& report) {
   return out;
 }
 
-StudyTable relations(const BandsReport& report) {
+StudyTable relations(const UsageReport& report) {
   ResultTable table{
       .name = kRelationTable,
       .title = "Pair usage by where the key stands",
@@ -106,7 +106,7 @@ StudyTable relations(const BandsReport& report) {
 
 }  // namespace
 
-std::vector<StudyTable> usage_tables(const BandsReport& report) {
+std::vector<StudyTable> usage_tables(const UsageReport& report) {
   std::vector<StudyTable> tables = {pair_usage(report)};
   if (report.has_places) tables.push_back(relations(report));
   std::erase_if(tables, [](const StudyTable& one) { return one.table.rows.empty(); });

@@ -13,7 +13,7 @@ inline constexpr const char* kPairUsageTable = "pair_usage";
 inline constexpr const char* kRelationTable = "relations";
 
 // What pairs tell at each distance, and by where the key stands. Tables without a row are left out.
-std::vector<StudyTable> usage_tables(const BandsReport& report);
+std::vector<StudyTable> usage_tables(const UsageReport& report);
 
 }  // namespace ropewalk
 

@@ -249,13 +249,13 @@ void put_bias(StudyStore& store, const BiasReport& bias) {
 }
 
 // What pairs are used for inside the trained length, for the report; once in a study.
-void put_usage(StudyStore& store, const Model& model, const StudyText& text, int64_t target) {
+void put_usage(StudyStore& store, const Model& model, const StudyText& text) {
   if (store.record(std::string(kTableRecords) + kPairUsageTable)) return;
   Window window = text.windows.front();
   const int64_t tokens = std::min(
       {static_cast<int64_t>(window.ids.size()), trained_length(model.config()), kUsageTokens});
   window.ids.resize(static_cast<size_t>(tokens));
-  put_tables(store, usage_tables(measure_bands(model, {window}, {.target_length = target})));
+  put_tables(store, usage_tables(measure_usage(model, {window})));
 }
 
 // Without what is told while it runs.
@@ -321,8 +321,7 @@ void run(const Options& options) {
   schemes = describe_schemes(model, race);
   put_facts(store, facts, schemes);
   if (report.bias) put_bias(store, *report.bias);
-  if (report.bias && schemes.at("declared").keeps_distances)
-    put_usage(store, model, text, options.target);
+  if (report.bias && schemes.at("declared").keeps_distances) put_usage(store, model, text);
   {
     RaceDisplay display;
     report.candidates = run_race(model, text.windows, race, store, std::ref(display));

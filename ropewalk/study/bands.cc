@@ -91,7 +91,7 @@ class GroupSum {
   int64_t n_heads_ = 0;
 };
 
-void sum_groups(BandsReport& report) {
+void sum_groups(UsageReport& report) {
   const auto summed = [&](std::optional<size_t> band, const auto& group_of) {
     GroupSum sum(band);
     for (const HeadUsage& head : report.usage) {
@@ -106,6 +106,35 @@ void sum_groups(BandsReport& report) {
   for (size_t related = 0; related < kRelations; ++related)
     report.relations[related] = summed(
         {}, [&](const HeadUsage& head) -> const GroupUsage& { return head.relations[related]; });
+}
+
+// Passes over the windows.
+//   also   sees the layers besides
+//   step   the progress of the next pass
+UsageReport usage_of_passes(const Model& model, const std::vector<Window>& windows,
+                            const Positions& positions, BandUsage& usage, const LayerObserver& also,
+                            const std::function<Progress()>& step) {
+  UsageReport report;
+  for (const Window& window : windows) {
+    const std::vector<TextPlace> places = places_of(model, window.ids);
+    report.has_places = !places.empty();
+    usage.begin(static_cast<int64_t>(window.ids.size()), places);
+    model.observe(
+        window.ids, positions,
+        [&](const LayerView& view) {
+          if (also) also(view);
+          usage.add(view);
+        },
+        step());
+  }
+  report.n_queries = usage.n_queries();
+  report.usage = usage.usage();
+  for (const size_t scheme : positions.layers) {
+    report.inv_freq.push_back(
+        inv_freq_of(positions.schemes[scheme], trained_length(model.config())));
+  }
+  sum_groups(report);
+  return report;
 }
 
 // How far B(d) is from the measured mean scores, in every band.
@@ -169,6 +198,14 @@ BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
   return bias_report(means.means(), positions, trained, target_length);
 }
 
+UsageReport measure_usage(const Model& model, const std::vector<Window>& windows,
+                          const UsageOptions& options) {
+  required_trained_length(model);
+  const Positions positions = make_positions(model.config(), {});
+  BandUsage usage(model.config().shape, positions, options);
+  return usage_of_passes(model, windows, positions, usage, {}, [] { return Progress(); });
+}
+
 BandsReport measure_bands(const Model& model, const std::vector<Window>& windows,
                           const BandsOptions& options, const Progress& progress) {
   const int64_t trained = required_trained_length(model);
@@ -176,31 +213,19 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
   const Positions positions = make_positions(model.config(), {});
   HeadMeans means(shape, options.usage.skipped_keys);
   BandUsage usage(shape, positions, options.usage);
-  BandsReport report;
-  double done = 0;
+  double begun = 0;
   const auto step = [&] {
-    return part_of_progress(progress, done, 1, static_cast<double>(3 * windows.size()));
+    return part_of_progress(progress, begun++, 1, static_cast<double>(3 * windows.size()));
   };
-  for (const Window& window : windows) {
-    const std::vector<TextPlace> places = places_of(model, window.ids);
-    report.has_places = !places.empty();
-    usage.begin(static_cast<int64_t>(window.ids.size()), places);
-    model.observe(
-        window.ids, positions,
-        [&](const LayerView& view) {
-          means.add(view);
-          usage.add(view);
-        },
-        step());
-    ++done;
-  }
+  BandsReport report;
+  static_cast<UsageReport&>(report) = usage_of_passes(
+      model, windows, positions, usage, [&](const LayerView& view) { means.add(view); }, step);
   const auto losses = [&](const std::string& scheme) {
     const Positions under = make_positions(model.config(), {{.scheme = scheme}});
     std::vector<Tally> tallies;
     for (const Window& window : windows) {
       Tally& tally = tallies.emplace_back();
       for (const double loss : model.losses(window.ids, under, step())) tally.add(loss);
-      ++done;
     }
     return estimate(tallies);
   };
@@ -211,11 +236,6 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
   report.bias = bias_report(gathered, positions, trained, options.target_length);
   report.proposed = proposed_schemes(report.bias);
   report.calibration_tokens = means.n_tokens();
-  report.n_queries = usage.n_queries();
-  report.usage = usage.usage();
-  for (const size_t scheme : positions.layers)
-    report.inv_freq.push_back(inv_freq_of(positions.schemes[scheme], trained));
-  sum_groups(report);
   check_prediction(gathered, positions, usage.distance_counts(), report);
   return report;
 }

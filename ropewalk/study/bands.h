@@ -40,21 +40,25 @@ struct ModelGroup {
   std::optional<double> mean_miss, worst_miss;
 };
 
-struct BandsOptions {
-  int64_t target_length = 0;
-  UsageOptions usage = {.skipped_keys = kSkippedTokens};
-};
-
-struct BandsReport {
-  BiasReport bias;
-  std::vector<std::string> proposed;
-  int64_t calibration_tokens = 0;             // that the means are of
-  int64_t n_queries = 0;                      // that the usage is of
+// What pairs are used for.
+struct UsageReport {
+  int64_t n_queries = 0;                      // that it is of
   bool has_places = false;                    // whether sentences and chapters are known
   std::vector<HeadUsage> usage;               // (n_layers * n_heads)
   std::vector<std::vector<double>> inv_freq;  // (n_layers, n_pairs)
   std::array<ModelGroup, kDistanceBands> bands;
   std::array<ModelGroup, kRelations> relations;
+};
+
+struct BandsOptions {
+  int64_t target_length = 0;
+  UsageOptions usage = {.skipped_keys = kSkippedTokens};
+};
+
+struct BandsReport : UsageReport {
+  BiasReport bias;
+  std::vector<std::string> proposed;
+  int64_t calibration_tokens = 0;          // that the means are of
   std::optional<Estimate> declared_loss;   // nats per token
   std::optional<Estimate> full_turn_loss;  // with every pair silent past its first turn
 };
@@ -66,6 +70,11 @@ struct BandsReport {
 // Throws Error where no layer rotates.
 BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
                         int64_t target_length, const Progress& progress = {});
+
+// The usage alone, from one pass over each window: no mean_miss and worst_miss. The rest as for
+// measure_bands().
+UsageReport measure_usage(const Model& model, const std::vector<Window>& windows,
+                          const UsageOptions& options = {.skipped_keys = kSkippedTokens});
 
 // All of it. The same whatever the thread count.
 //   windows  each of at most the trained length
