@@ -68,9 +68,12 @@ class Race {
   void first_plan(std::vector<Runner*>& alive) {
     track_.time_each_work(alive, 0);
     std::vector<Runner*> racing;
-    std::optional<RacePlan> plan;
-    if (options_.search > 0) plan = plan_within(kRaceShare * *options_.budget, alive, racing);
-    if (!plan) plan = plan_within(*options_.budget, alive, racing);
+    race_budget_ = (options_.search > 0 ? kRaceShare : 1) * *options_.budget;
+    std::optional<RacePlan> plan = plan_within(race_budget_, alive, racing);
+    if (!plan && options_.search > 0) {
+      race_budget_ = *options_.budget;
+      plan = plan_within(race_budget_, alive, racing);
+    }
     if (!plan) refuse_budget(racing);
     plan_ = *plan;
     alive = racing;
@@ -79,10 +82,9 @@ class Race {
   }
 
   // The first that tells enough; nothing where none costs so little.
-  //   racing  set to those that enter, as race_budget_ is to the budget
+  //   racing  set to those that enter
   std::optional<RacePlan> plan_within(double budget, const std::vector<Runner*>& alive,
-                                      std::vector<Runner*>& racing) {
-    race_budget_ = budget;
+                                      std::vector<Runner*>& racing) const {
     std::optional<RacePlan> plan;
     for (const size_t per_scheme : kThinnings) {
       racing = thinned(alive, per_scheme);

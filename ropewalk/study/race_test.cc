@@ -1,13 +1,13 @@
 #include "ropewalk/study/race.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
+#include <memory>
 #include <set>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/test_support.h"
+#include "ropewalk/formats/test_support.h"
 #include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
@@ -19,20 +19,13 @@ constexpr int64_t kTarget = 600;
 class StoredRaceTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("ropewalk-race-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    store_ = std::make_unique<StudyStore>((folder_ / "study.db").string(), StudyIdentity{});
+    store_ = std::make_unique<StudyStore>(folder_.path() + "/study.db", StudyIdentity{});
     for (size_t w = 0; w < 8; ++w) windows_.push_back({.ids = some_tokens(kTarget)});
     options_ = {.target_length = kTarget,
                 .candidates = candidate_schemes(trained_length(model_.config()), kTarget),
                 .proposed = {"cap,window=77"}};
     options_.on_plan = [this](const RacePlan& plan) { plan_ = plan; };
     fill();
-  }
-  void TearDown() override {
-    store_.reset();
-    std::filesystem::remove_all(folder_);
   }
 
   // Later schemes lose more.
@@ -67,7 +60,7 @@ class StoredRaceTest : public testing::Test {
   }
 
   const Model& model_ = tiny_model();
-  std::filesystem::path folder_;
+  const TempDirectory folder_;
   std::unique_ptr<StudyStore> store_;
   std::vector<Window> windows_;
   RaceOptions options_;

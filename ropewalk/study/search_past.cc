@@ -106,10 +106,12 @@ class Search {
     double value = kNever;
   };
 
-  void take_if_best(Runner& runner) {
+  // Its rank.
+  double take_if_best(Runner& runner) {
     const double value = rank_of(runner);
     Best& best = best_[runner.kind];
     if (best.runner == nullptr || value < best.value) best = {&runner, value};
+    return value;
   }
 
   // Of the first layers that rotate; null where there is none.
@@ -179,20 +181,19 @@ class Search {
     tell_plan();
     if (options.on_candidate) options.on_candidate(runner.facts);
     const size_t first = plan_.windows.front();
-    track_.score(runner, first);
-    if (falls_out(runner, first)) return kFellOut + runner.candidate.tallies.rank();
+    if (falls_out(runner, track_.score(runner, first), first))
+      return kFellOut + runner.candidate.tallies.rank();
     for (size_t k = 1; k < plan_.windows.size(); ++k) track_.score(runner, plan_.windows[k]);
     for (size_t k = 0; k < plan_.copy_windows; ++k) track_.copy_test(runner, plan_.windows[k]);
     runner.candidate.finalist = true;
-    take_if_best(runner);
-    return rank_of(runner);
+    return take_if_best(runner);
   }
 
-  bool falls_out(Runner& runner, size_t window) {
+  bool falls_out(const Runner& runner, std::span<const double> losses, size_t window) {
     const auto best = best_.find(runner.kind);
     if (best == best_.end()) return false;
-    return is_worse(track_.pass(runner, window).losses,
-                    track_.pass(*best->second.runner, window).losses, track_.trained_length());
+    return is_worse(losses, track_.pass(*best->second.runner, window).losses,
+                    track_.trained_length());
   }
 
   void tell_plan() {

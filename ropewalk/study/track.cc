@@ -73,9 +73,10 @@ Runner* Track::find(const std::string& scheme) {
 
 // ---- passes
 
-void Track::score(Runner& runner, size_t window) {
-  runner.candidate.tallies.add_losses(losses(runner, "plain", window, windows_[window].ids),
-                                      trained_);
+std::vector<double> Track::score(Runner& runner, size_t window) {
+  std::vector<double> own = losses(runner, "plain", window, windows_[window].ids);
+  runner.candidate.tallies.add_losses(own, trained_);
+  return own;
 }
 
 void Track::copy_test(Runner& runner, size_t window) {

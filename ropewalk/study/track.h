@@ -69,8 +69,8 @@ class Track {
 
   // ---- passes
 
-  // Runs a window and puts it into the runner's tallies.
-  void score(Runner& runner, size_t window);
+  // Runs a window and puts it into the runner's tallies. Its losses.
+  std::vector<double> score(Runner& runner, size_t window);
   // Both passes of the copy test of a window; none where it has no room for one.
   void copy_test(Runner& runner, size_t window);
 
