@@ -40,14 +40,6 @@ double number(const ParsedPart& part, const std::string& name) {
   return static_cast<double>(part.params.number(name));
 }
 
-std::string changed(std::string text, const std::string& name, const std::string& value) {
-  const size_t start = text.find("," + name + "=");
-  if (start != std::string::npos) {
-    text.erase(start, std::min(text.find(',', start + 1), text.size()) - start);
-  }
-  return value.empty() ? text : text + "," + name + "=" + value;
-}
-
 bool same_size(double a, double b) { return std::abs(a / b - 1) < 1e-9; }
 
 std::string amplitude_text(const std::optional<Rotary>& rotary) {

@@ -90,8 +90,6 @@ class Layers {
 // Four digits: for ratios.
 std::string short_number(double number);
 double number(const ParsedPart& part, const std::string& name);
-// A part's text with one parameter replaced, or left out where `value` is empty.
-std::string changed(std::string text, const std::string& name, const std::string& value);
 // But for the digits that a file leaves out of a number that others compute.
 bool same_size(double a, double b);
 std::string amplitude_text(const std::optional<Rotary>& rotary);

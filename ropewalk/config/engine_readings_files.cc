@@ -31,7 +31,7 @@ MaybeReading llama3_original(const Layers& layers) {
   const std::string converters = std::to_string(kConverterLlama3Length);
   return Reading{"original length " + std::to_string(original),
                  converters + ": its converter looked for the key at the top level only",
-                 layers.under(changed(llama3->text, "original", converters))};
+                 layers.under(with_parameter(llama3->text, "original", converters))};
 }
 
 MaybeReading llama3_dropped(const Layers& layers) {
@@ -55,7 +55,7 @@ MaybeReading proportional_factor(const Layers& layers) {
   const ParsedPart* const part = layers.part({"proportional"});
   if (part == nullptr || number(*part, "factor") == 1) return {};
   return Reading{"factor " + to_text(number(*part, "factor")), "no factor: it ignores the key",
-                 layers.under(changed(part->text, "factor", {}))};
+                 layers.under(with_parameter(part->text, "factor", {}))};
 }
 
 // Chunked attention and multipliers by length: declared by Qwen2.5-1M and Qwen-1.

@@ -71,7 +71,7 @@ MaybeReading vllm_list_amplitude(const Layers& layers) {
   if (same_size(taken, declared)) return {};
   return Reading{"amplitude " + to_text(declared),
                  "amplitude " + to_text(taken) + ": it reads short_mscale and long_mscale only",
-                 layers.under(changed(longrope->text, "amplitude", to_text(taken)))};
+                 layers.under(with_parameter(longrope->text, "amplitude", to_text(taken)))};
 }
 
 MaybeReading state_sticks(const Layers& layers) {

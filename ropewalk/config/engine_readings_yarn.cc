@@ -8,7 +8,8 @@ namespace {
 MaybeReading without_attention_factor(const Layers& layers, const std::string& why) {
   const ParsedPart* const yarn = index_yarn(layers);
   if (yarn == nullptr || layers.is_gguf() || !yarn->params.has("attention_factor")) return {};
-  const std::optional<Rotary> rotary = layers.under(changed(yarn->text, "attention_factor", {}));
+  const std::optional<Rotary> rotary =
+      layers.under(with_parameter(yarn->text, "attention_factor", {}));
   if (rotary &&
       same_size(rotary->spectrum.at(1).amplitude, layers.rotary().spectrum.at(1).amplitude)) {
     return {};
@@ -34,7 +35,7 @@ MaybeReading yarn_truncate(const Layers& layers) {
   if (yarn == nullptr || yarn->params.choice("truncate") == "true") return {};
   return Reading{"truncate false: the ramp runs between fractions of a pair",
                  "ends of the ramp rounded to whole pairs, as always",
-                 layers.under(changed(yarn->text, "truncate", {}))};
+                 layers.under(with_parameter(yarn->text, "truncate", {}))};
 }
 
 MaybeReading yarn_betas(const Layers& layers) {
@@ -43,7 +44,8 @@ MaybeReading yarn_betas(const Layers& layers) {
   const double fast = number(*yarn, "beta_fast");
   const double slow = number(*yarn, "beta_slow");
   if (fast == kLlamaCppBetaFast && slow == kLlamaCppBetaSlow) return {};
-  const std::string usual = changed(changed(yarn->text, "beta_fast", {}), "beta_slow", {});
+  const std::string usual =
+      with_parameter(with_parameter(yarn->text, "beta_fast", {}), "beta_slow", {});
   return Reading{"beta_fast " + to_text(fast) + ", beta_slow " + to_text(slow),
                  to_text(kLlamaCppBetaFast) + " and " + to_text(kLlamaCppBetaSlow) +
                      ": its loader does not read the betas of this architecture",
@@ -76,7 +78,7 @@ MaybeReading yarn_ratio(const Layers& layers) {
   const std::string ratio = to_text(longest / original);
   return Reading{"factor " + to_text(factor),
                  "factor " + ratio + ": max_position_embeddings over the original length",
-                 layers.under(changed(yarn->text, "factor", ratio))};
+                 layers.under(with_parameter(yarn->text, "factor", ratio))};
 }
 
 MaybeReading deepseek_v2_logits(const Layers& layers) {
@@ -85,7 +87,7 @@ MaybeReading deepseek_v2_logits(const Layers& layers) {
   if (yarn->params.choice("mscale_logits") == "false") return {};
   return Reading{"logits times " + to_text(layers.rotary().spectrum.at(1).logit_multiplier),
                  "logits times 1: the class lacks the square of mscale_all_dim's magnitude",
-                 layers.under(changed(yarn->text, "mscale_logits", {}))};
+                 layers.under(with_parameter(yarn->text, "mscale_logits", {}))};
 }
 
 MaybeReading vllm_mscale(const Layers& layers) {
@@ -97,7 +99,7 @@ MaybeReading vllm_mscale(const Layers& layers) {
   const double all_dim = number(*yarn, "mscale_all_dim");
   if (deepseek || mscale == 0 || all_dim == 0) return {};
   const std::optional<Rotary> rotary =
-      layers.under(changed(changed(yarn->text, "mscale", {}), "mscale_all_dim", {}));
+      layers.under(with_parameter(with_parameter(yarn->text, "mscale", {}), "mscale_all_dim", {}));
   return Reading{"mscale " + to_text(mscale) + ", mscale_all_dim " + to_text(all_dim),
                  amplitude_text(rotary) + ": its yarn reads neither key, but in DeepSeek's classes",
                  rotary};

@@ -164,6 +164,14 @@ bool ParsedScheme::recommended() const {
                      [](const ParsedPart& part) { return part.scheme->recommended; });
 }
 
+std::string with_parameter(std::string text, const std::string& name, const std::string& value) {
+  const size_t start = text.find("," + name + "=");
+  if (start != std::string::npos) {
+    text.erase(start, std::min(text.find(',', start + 1), text.size()) - start);
+  }
+  return value.empty() ? text : text + "," + name + "=" + value;
+}
+
 ParsedScheme parse_scheme(const std::string& text) {
   refuse_plus_signs(text);
   ParsedScheme parsed;

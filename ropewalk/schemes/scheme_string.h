@@ -44,6 +44,9 @@ struct ParsedScheme {
   bool recommended() const;        // every part is
 };
 
+// A part's text with one parameter replaced, or left out where `value` is empty.
+std::string with_parameter(std::string text, const std::string& name, const std::string& value);
+
 // Throws Error naming the part, the rule and the value, with the known names where one is not
 // known.
 ParsedScheme parse_scheme(const std::string& text);

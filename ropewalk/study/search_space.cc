@@ -9,7 +9,6 @@
 #include <span>
 
 #include "ropewalk/base/error.h"
-#include "ropewalk/config/engine_readings.h"
 #include "ropewalk/math/reach.h"
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -202,7 +201,7 @@ class Around {
           handle.is_pairs
               ? to_text(ParamValue(PairRange{static_cast<int64_t>(x[k]), handle.last_pair}))
               : to_text(x[k]);
-      texts[handle.part] = engine_readings::changed(texts[handle.part], handle.parameter, value);
+      texts[handle.part] = with_parameter(texts[handle.part], handle.parameter, value);
     }
     std::erase(texts, kNoTemperature);
     return parse_scheme(fmt::format("{}", fmt::join(texts, "+"))).text();
