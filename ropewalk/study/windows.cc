@@ -29,12 +29,55 @@ WindowSet cut_windows(const std::vector<Document>& documents, std::optional<int3
   return set;
 }
 
+namespace {
+
+// The windows of one document: `size` of them from `first`; how many are taken.
+struct DocumentWindows {
+  size_t first = 0;
+  size_t size = 0;
+  size_t taken = 0;
+  bool is_long = false;
+};
+
+std::vector<DocumentWindows> by_document(const std::vector<Window>& windows) {
+  size_t longest = 0;
+  for (const Window& window : windows) longest = std::max(longest, window.ids.size());
+  std::vector<DocumentWindows> documents;
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const Window& window = windows[k];
+    if (k == 0 || window.document != windows[k - 1].document)
+      documents.push_back({.first = k, .is_long = 2 * window.ids.size() >= longest});
+    ++documents.back().size;
+  }
+  return documents;
+}
+
+// Takes at most `count` windows, one at a time from each document that has some left and is long or
+// not, spread evenly over the documents in the last turn. Returns how many are still wanted.
+size_t take(std::vector<DocumentWindows>& documents, bool is_long, size_t count) {
+  while (count > 0) {
+    std::vector<DocumentWindows*> open;
+    for (DocumentWindows& document : documents)
+      if (document.is_long == is_long && document.taken < document.size) open.push_back(&document);
+    if (open.empty()) break;
+    const size_t given = std::min(count, open.size());
+    for (size_t k = 0; k < given; ++k) ++open[k * open.size() / given]->taken;
+    count -= given;
+  }
+  return count;
+}
+
+}  // namespace
+
 std::vector<Window> spread(std::vector<Window> windows, size_t count) {
   if (windows.size() <= count) return windows;
+  std::vector<DocumentWindows> documents = by_document(windows);
+  take(documents, false, take(documents, true, count));
   std::vector<Window> chosen;
   chosen.reserve(count);
-  for (size_t k = 0; k < count; ++k)
-    chosen.push_back(std::move(windows[k * windows.size() / count]));
+  for (const auto& [first, size, taken, is_long] : documents)
+    for (size_t k = 0; k < taken; ++k)
+      chosen.push_back(std::move(windows[first + k * size / taken]));
   return chosen;
 }
 

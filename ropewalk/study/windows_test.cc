@@ -50,5 +50,44 @@ TEST(Spread, TakesWindowsFromAllOver) {
   EXPECT_EQ(spread(windows, 20).size(), 10u);
 }
 
+std::vector<Window> windows_of(const std::vector<size_t>& sizes) {
+  std::vector<Window> windows;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    for (size_t k = 0; k < sizes[d]; ++k)
+      windows.push_back({.document = d, .first = static_cast<int64_t>(k), .ids = {}});
+  return windows;
+}
+
+std::vector<std::pair<size_t, int64_t>> places(const std::vector<Window>& windows) {
+  std::vector<std::pair<size_t, int64_t>> found;
+  for (const Window& window : windows) found.emplace_back(window.document, window.first);
+  return found;
+}
+
+TEST(Spread, GivesDocumentsEqualShares) {
+  using Places = std::vector<std::pair<size_t, int64_t>>;
+  const std::vector<Window> windows = windows_of({20, 2, 3});
+  EXPECT_EQ(places(spread(windows, 3)), (Places{{0, 0}, {1, 0}, {2, 0}}));
+  EXPECT_EQ(places(spread(windows, 8)),  // 3, 2 and 3: the second has no more
+            (Places{{0, 0}, {0, 6}, {0, 13}, {1, 0}, {1, 1}, {2, 0}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(spread(windows, 24).size(), 24u);
+}
+
+TEST(Spread, TakesShortDocumentsLast) {
+  std::vector<Window> windows = windows_of({5, 1, 2});
+  for (Window& window : windows) window.ids.resize(window.document == 1 ? 49 : 100);
+  using Places = std::vector<std::pair<size_t, int64_t>>;
+  EXPECT_EQ(places(spread(windows, 4)), (Places{{0, 0}, {0, 2}, {2, 0}, {2, 1}}));
+  EXPECT_EQ(places(spread(windows, 7)).size(), 7u);
+  windows.erase(windows.begin() + 1, windows.begin() + 5);
+  EXPECT_EQ(places(spread(windows, 3)), (Places{{0, 0}, {2, 0}, {2, 1}}));
+}
+
+TEST(Spread, TakesDocumentsFromAllOverWhereThereAreTooMany) {
+  const std::vector<Window> chosen = spread(windows_of({1, 1, 1, 1, 1, 1, 1, 1}), 4);
+  EXPECT_EQ(places(chosen),
+            (std::vector<std::pair<size_t, int64_t>>{{0, 0}, {2, 0}, {4, 0}, {6, 0}}));
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -21,7 +21,11 @@ MIB = 1024.0
 PREFILL = {512: 2.5, 2048: 3.0, 8192: 3.0, 32768: 3.5}  # at least so many times llama.cpp's
 DECODE = {512: 1.2, 8192: 1.2}
 DECODED = 64
-REPEATS = {"prefill": 2, "decode": 2}
+LONG = 8192  # from here on a pass takes so long that its start is lost in it: it is not repeated to be warm
+
+
+def repetitions(prompt: int) -> int:
+    return 1 if prompt >= LONG else 2
 
 
 def measured(program, *words) -> dict:
@@ -53,15 +57,15 @@ def in_turns(model, precision, prompt, decoded, threads, turns, what) -> tuple:
     """The runs of ours, and of llama.cpp with or without flash attention, whichever has the better median of `what`."""
     ours, plain, flash = [], [], []
     for _ in range(turns):
-        ours.append(measured(OURS, model, prompt, decoded, threads, precision, REPEATS[what]))
-        plain.append(measured(LLAMA, model, prompt, decoded, threads, 0, REPEATS[what]))
-        flash.append(measured(LLAMA, model, prompt, decoded, threads, 1, REPEATS[what]))
+        ours.append(measured(OURS, model, prompt, decoded, threads, precision, repetitions(prompt)))
+        plain.append(measured(LLAMA, model, prompt, decoded, threads, 0, repetitions(prompt)))
+        flash.append(measured(LLAMA, model, prompt, decoded, threads, 1, repetitions(prompt)))
     return ours, min((plain, flash), key=lambda runs: statistics.median(run[what] for run in runs))
 
 
 def compare(table, name, model, precision, prompts, decodes, turns) -> None:
     for prompt in prompts:
-        few = turns if prompt < 32768 else max(1, turns // 2)
+        few = turns if prompt <= LONG else max(1, turns // 2)
         sides = in_turns(model, precision, prompt, 0, 2, few, "prefill")
         table.add(f"{name}, {precision}: prefill of {prompt}, 2 threads", "tokens/s",
                   *([prompt / run["prefill"] for run in side] for side in sides), PREFILL.get(prompt))
