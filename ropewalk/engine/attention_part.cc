@@ -145,22 +145,30 @@ void AttentionPart::normalise(const Norm& norm, int64_t heads, int64_t rows, flo
 void AttentionPart::project(const RowBlock& block, const float* in, float* q, float* k, float* v,
                             AttentionScratch& scratch) const {
   if (latent_) return project_latent(block, in, q, k, v, scratch);
-  project_queries(block, in, q);
-  project_keys(block, in, k, v);
+  block.multiply_each({{q_, q}, {k_, k}, {v_, v}}, in);
+  shape_queries(block.rows(), q);
+  shape_keys(block.rows(), k, v);
 }
 
 void AttentionPart::project_queries(const RowBlock& block, const float* in, float* q) const {
   block.multiply(q_, in, q);
-  clip(q_, block.rows(), q);
-  normalise(q_norm_, shape_.n_heads, block.rows(), q);
+  shape_queries(block.rows(), q);
 }
 
 void AttentionPart::project_keys(const RowBlock& block, const float* in, float* k, float* v) const {
-  block.multiply(k_, in, k);
-  block.multiply(v_, in, v);
-  clip(k_, block.rows(), k);
-  clip(v_, block.rows(), v);
-  normalise(k_norm_, shape_.n_kv_heads, block.rows(), k);
+  block.multiply_each({{k_, k}, {v_, v}}, in);
+  shape_keys(block.rows(), k, v);
+}
+
+void AttentionPart::shape_queries(int64_t rows, float* q) const {
+  clip(q_, rows, q);
+  normalise(q_norm_, shape_.n_heads, rows, q);
+}
+
+void AttentionPart::shape_keys(int64_t rows, float* k, float* v) const {
+  clip(k_, rows, k);
+  clip(v_, rows, v);
+  normalise(k_norm_, shape_.n_kv_heads, rows, k);
 }
 
 void AttentionPart::clip(const Linear& linear, int64_t rows, float* values) const {

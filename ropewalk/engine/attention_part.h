@@ -49,6 +49,9 @@ class AttentionPart {
   void read_latent(const LayerReader& reader);
   void project_latent(const RowBlock& block, const float* in, float* q, float* k, float* v,
                       AttentionScratch& scratch) const;
+  // Clips and norms what was projected.
+  void shape_queries(int64_t rows, float* q) const;
+  void shape_keys(int64_t rows, float* k, float* v) const;
   void clip(const Linear& linear, int64_t rows, float* values) const;
   void normalise(const Norm& norm, int64_t heads, int64_t rows, float* values) const;
 

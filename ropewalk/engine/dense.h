@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/base/half.h"
@@ -58,6 +59,16 @@ class Dense {
   //   x     (kBlockRows or kFewRows, inputs) of which `rows` count; the others may hold anything finite
   //   y     (as many, outputs); rows past `rows` are overwritten with no meaning
   void apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const;
+
+  // Several matrices of equal inputs and precision on the same rows, which are rounded once. The
+  // same bits as apply() of each.
+  //   results  at least one
+  struct Result {
+    const Dense* dense;
+    float* y;
+  };
+  static void apply_each(std::span<const Result> results, const float* x, int64_t rows,
+                         DenseScratch& scratch);
 
   // The same, some columns at a time, from the first to the last: for results that are used up as
   // they come.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -300,10 +301,19 @@ int64_t Dense::inputs() const { return packed_->inputs; }
 int64_t Dense::outputs() const { return packed_->outputs; }
 
 void Dense::apply(const float* x, int64_t rows, float* y, DenseScratch& scratch) const {
+  const Result result{.dense = this, .y = y};
+  apply_each({&result, 1}, x, rows, scratch);
+}
+
+void Dense::apply_each(std::span<const Result> results, const float* x, int64_t rows,
+                       DenseScratch& scratch) {
   const int64_t padded = padded_rows(rows);
-  const void* taken = packed_->take(x, padded, scratch);
-  for (const Packed::Block& block : packed_->blocks)
-    packed_->multiply_among(block, taken, padded, y, scratch);
+  const void* taken = results[0].dense->packed_->take(x, padded, scratch);
+  for (const auto& [dense, y] : results) {
+    assert(dense->inputs() == results[0].dense->inputs());
+    for (const Packed::Block& block : dense->packed_->blocks)
+      dense->packed_->multiply_among(block, taken, padded, y, scratch);
+  }
 }
 
 void Dense::apply_by_columns(const float* x, int64_t rows, DenseScratch& scratch,

@@ -59,7 +59,31 @@ std::vector<double> product(const std::vector<float>& x, int64_t rows,
   return y;
 }
 
+void expect_together_as_alone(Precision precision) {
+  std::vector<Dense> matrices;
+  for (const int64_t outputs : {24, 2000}) {
+    const MemorySource source = matrix({outputs, 40});
+    matrices.emplace_back(Weights(source).matrix("w", outputs, 40), precision);
+  }
+  const std::vector<float> x = activations(40);
+  std::vector<std::vector<float>> alone, together;  // (100, outputs) of each
+  std::vector<Dense::Result> results;
+  DenseScratch scratch;
+  for (const Dense& dense : matrices) {
+    const auto room = static_cast<size_t>(Dense::kBlockRows * dense.outputs());
+    dense.apply(x.data(), 100, alone.emplace_back(room).data(), scratch);
+    results.push_back({.dense = &dense, .y = together.emplace_back(room).data()});
+  }
+  Dense::apply_each(results, x.data(), 100, scratch);
+  for (size_t k = 0; k < matrices.size(); ++k) {
+    alone[k].resize(static_cast<size_t>(100 * matrices[k].outputs()));
+    together[k].resize(alone[k].size());
+    EXPECT_EQ(together[k], alone[k]);
+  }
+}
+
 void check(Precision precision) {
+  expect_together_as_alone(precision);
   for (const Shape& shape : kShapes) {
     const MemorySource source = matrix(shape);
     const Dense dense(Weights(source).matrix("w", shape.outputs, shape.inputs), precision);

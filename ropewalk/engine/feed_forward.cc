@@ -123,8 +123,11 @@ void FeedForward::apply(const RowBlock& block, const float* in, float* out,
 
 void FeedForward::apply_part(const Part& part, const RowBlock& block, const float* in, float* out,
                              FeedForwardScratch& scratch) const {
-  block.multiply(part.up, in, scratch.up.data());
-  if (part.gate) block.multiply(part.gate, in, scratch.gate.data());
+  if (part.gate) {
+    block.multiply_each({{part.up, scratch.up.data()}, {part.gate, scratch.gate.data()}}, in);
+  } else {
+    block.multiply(part.up, in, scratch.up.data());
+  }
   activate_rows(part, block.rows(), scratch);
   block.multiply(part.down, part.gate ? scratch.gate.data() : scratch.up.data(), out);
 }

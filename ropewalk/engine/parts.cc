@@ -20,6 +20,21 @@ void RowBlock::multiply(const Dense& dense, const float* x, float* y) const {
 
 void RowBlock::multiply(const Linear& linear, const float* x, float* y) const {
   multiply(*linear.dense, x, y);
+  add_bias(linear, y);
+}
+
+void RowBlock::multiply_each(std::initializer_list<Product> products, const float* x) const {
+  if (sharing_ != Sharing::kRows) {
+    for (const auto& [linear, y] : products) multiply(linear, x, y);
+    return;
+  }
+  std::vector<Dense::Result> results;
+  for (const auto& [linear, y] : products) results.push_back({.dense = &*linear.dense, .y = y});
+  Dense::apply_each(results, x, rows_, scratch_);
+  for (const auto& [linear, y] : products) add_bias(linear, y);
+}
+
+void RowBlock::add_bias(const Linear& linear, float* y) const {
   if (linear.bias.empty()) return;
   for (int64_t r = 0; r < rows_; ++r)
     add(linear.bias, {y + r * linear.outputs(), size(linear.outputs())});

@@ -3,6 +3,7 @@
 #define ROPEWALK_ENGINE_PARTS_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,12 +44,20 @@ class RowBlock {
 
   //   x, y  as Dense takes them
   void multiply(const Linear& linear, const float* x, float* y) const;
+  // Linears of equal inputs on the same x: the same bits as one by one.
+  struct Product {
+    const Linear& linear;
+    float* y;
+  };
+  void multiply_each(std::initializer_list<Product> products, const float* x) const;
   void multiply(const Dense& dense, const float* x, float* y) const;
 
  private:
   int64_t rows_;
   Sharing sharing_;
   DenseScratch& scratch_;
+
+  void add_bias(const Linear& linear, float* y) const;
 };
 
 // RMSNorm or LayerNorm of rows of one width.
