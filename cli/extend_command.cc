@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <omp.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <limits>
@@ -31,9 +33,11 @@
 #include "ropewalk/study/copy_gain.h"
 #include "ropewalk/study/identity.h"
 #include "ropewalk/study/race.h"
+#include "ropewalk/study/ranks.h"
 #include "ropewalk/study/recommend.h"
 #include "ropewalk/study/record.h"
 #include "ropewalk/study/results.h"
+#include "ropewalk/study/shared_study.h"
 
 namespace ropewalk {
 namespace {
@@ -150,18 +154,37 @@ void check_lengths(const Options& options, int64_t trained, const StudyText& tex
   }
 }
 
+// Asked for before anything is read, when no rank has taken any of it yet.
+std::optional<AvailableMemory> memory_of_a_rank(const std::optional<Ranks>& ranks) {
+  std::optional<AvailableMemory> memory = available_memory();
+  if (memory && ranks) {
+    memory->bytes /= ranks->local_size;
+    memory->source += fmt::format(", shared by {} ranks", ranks->local_size);
+  }
+  return memory;
+}
+
+// Where the user has not said how many threads there shall be.
+void share_cores(const Options& options, const std::optional<Ranks>& ranks) {
+  if (!ranks || options.model.threads > 0 || std::getenv("OMP_NUM_THREADS") != nullptr) return;
+  omp_set_num_threads(threads_of_a_rank(*ranks, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)),
+                                        omp_get_num_procs()));
+}
+
 // What the bias curve will propose is not known by now; maps take no more than those that are.
-void check_memory(const Options& options, const ModelFile& file, const StudyText& text) {
+void check_memory(const Options& options, const ModelFile& file, const StudyText& text,
+                  const std::optional<AvailableMemory>& memory) {
   const Precision precision = options.model.chosen_precision();
   const int64_t trained = trained_length(file.config);
   const int64_t prompt = passage_prompt(text, trained, options.target);
   for (const std::string& scheme : candidates(options, trained)) {
     const Positions positions = make_positions(file.config, {{.scheme = scheme}});
     refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &positions),
-                     kShorter);
+                     kShorter, memory);
     if (prompt < 1 || !has_tokenizer(file)) continue;
-    refuse_too_large(
-        file, MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions), kShorter);
+    refuse_too_large(file,
+                     MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions),
+                     kShorter, memory);
   }
 }
 
@@ -272,18 +295,24 @@ RaceOptions race_options(const Options& options, TargetEngine engine, const Exte
           .search = most_searched(options)};
 }
 
-RunFacts run_facts(std::chrono::steady_clock::time_point start, const std::string& study) {
+RunFacts run_facts(std::chrono::steady_clock::time_point start, const std::string& study,
+                   const std::optional<Ranks>& ranks) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return {
       .study = study,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      .ranks = ranks ? ranks->size : 1,
       .threads = omp_get_max_threads(),
       .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
 }
 
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
+  const auto begun = std::chrono::system_clock::now();
+  const std::optional<Ranks> ranks = read_ranks(std::getenv);
+  const std::optional<AvailableMemory> memory = memory_of_a_rank(ranks);
+  share_cores(options, ranks);
   const TargetEngine engine = choose_engine(options);
   check_files(options);
   for (const std::string& scheme : options.schemes) parse_scheme(scheme);
@@ -295,7 +324,7 @@ void run(const Options& options) {
   const int64_t trained = trained_length(file.config);
   const StudyText text = read_study_text(options.text, file, options.target);
   check_lengths(options, trained, text);
-  check_memory(options, file, text);
+  check_memory(options, file, text, memory);
   const Model model(std::move(file), options.model.chosen_precision());
 
   ExtendReport report{.model = options.model.path,
@@ -306,26 +335,35 @@ void run(const Options& options) {
   if (trained > 0) report.bias = measure_bias(model, text.windows, options.target);
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
-  StudyStore store(options.study.empty() ? default_study(identity) : options.study, identity);
   StudyFacts facts = describe_study(options, model, text, engine);
-  std::map<std::string, SchemeFacts> schemes;
   RaceOptions race = race_options(options, engine, report);
+  std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
+  SharedStudy study(options.study.empty() ? default_study(identity) : options.study, identity,
+                    ranks, begun, [&](StudyStore& store) {
+                      put_facts(store, facts, schemes);
+                      if (report.bias) put_bias(store, *report.bias);
+                    });
+  if (study.is_over()) return;
   race.on_plan = [&](const RacePlan& plan) {
     apply_plan(options, plan, text, facts);
-    put_facts(store, facts, schemes);
+    if (study.held() != nullptr) put_facts(*study.held(), facts, schemes);
   };
   race.on_candidate = [&](const SchemeFacts& found) {
     schemes[found.scheme] = found;
-    store.put_records({{kSchemeRecords + found.scheme, to_json(found)}});
+    if (study.held() == nullptr) return;
+    study.held()->put_records({{kSchemeRecords + found.scheme, to_json(found)}});
   };
-  schemes = describe_schemes(model, race);
-  put_facts(store, facts, schemes);
-  if (report.bias) put_bias(store, *report.bias);
-  if (report.bias && schemes.at("declared").keeps_distances) put_usage(store, model, text);
+  const bool has_usage = report.bias && schemes.at("declared").keeps_distances;
+  if (has_usage && study.held() != nullptr) put_usage(*study.held(), model, text);
   {
     RaceDisplay display;
-    report.candidates = run_race(model, text.windows, race, store, std::ref(display));
+    report.candidates = run_race(model, text.windows, race, study, [&](const RaceProgress& now) {
+      if (study.held() != nullptr) display(now);
+    });
   }
+  if (!study.await_hold()) return;
+  StudyStore& store = *study.held();
+  if (has_usage) put_usage(store, model, text);
   report.left_out = facts.left_out;
   report.recommendation = recommend(report.candidates, scope_of(facts));
   add_passages(model, text, report);
@@ -336,13 +374,14 @@ void run(const Options& options) {
     not_written = std::current_exception();  // told after the report, which it must not take away
   }
 
-  report.run = run_facts(start, store.path());
+  report.run = run_facts(start, store.path(), ranks);
   facts.finished = utc_now();
   for (const Candidate& candidate : report.candidates)
     schemes.at(candidate.scheme).finalist = candidate.finalist;
   put_facts(store, facts, schemes, outcome_json(report));
   fmt::print("{}", options.json ? to_json(report) : to_text(report));
   std::fflush(stdout);
+  study.finish();
   if (not_written != nullptr) std::rethrow_exception(not_written);
 }
 
@@ -353,6 +392,12 @@ void add_extend_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "extend",
       "Measure how to run a model past its trained length, recommend, and write the result");
+  command->footer(
+      "mpirun -n 4 --enable-recovery ropewalk extend ... measures one study with four processes, "
+      "on one "
+      "machine or on several that see the study's folder; the answer does not depend on it, and "
+      "one "
+      "that dies costs the pass it was running. See docs/extend.md");
   options->model.add_to(*command);
   options->text.add_to(*command);
   command->add_option("--to", options->target, "Tokens the model shall read")

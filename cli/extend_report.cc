@@ -194,6 +194,7 @@ Json run_json(const ExtendReport& report) {
               {"seconds", report.run.seconds},
               {"threads", report.run.threads},
               {"peak_bytes", report.run.peak_bytes}};
+  if (report.run.ranks > 1) out["ranks"] = report.run.ranks;
   out["output"] = report.written ? Json(report.written->output) : Json(nullptr);
   out["candidates"] = Json::array();
   for (const Candidate& candidate : report.candidates) {
@@ -256,8 +257,10 @@ std::string to_text(const ExtendReport& report) {
   for (const auto& [scheme, passage] : report.passages)
     text += fmt::format("\n[{}]\n{}\n", scheme, passage);
   text += how_to_run(report);
-  text += fmt::format("\n{} with {} thread{}, at most {:.2f} GiB; every pass is kept in {}\n",
-                      duration_text(report.run.seconds), report.run.threads,
+  const std::string ranks =
+      report.run.ranks > 1 ? fmt::format("{} ranks, each ", report.run.ranks) : "";
+  text += fmt::format("\n{} with {}{} thread{}, at most {:.2f} GiB; every pass is kept in {}\n",
+                      duration_text(report.run.seconds), ranks, report.run.threads,
                       report.run.threads == 1 ? "" : "s",
                       static_cast<double>(report.run.peak_bytes) / (1 << 30), report.run.study);
   text += fmt::format("As a page: ropewalk report {} -o report.html\n", report.run.study);

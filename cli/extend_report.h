@@ -19,8 +19,9 @@ namespace ropewalk {
 struct RunFacts {
   std::string study;
   double seconds = 0;
-  int threads = 0;
-  int64_t peak_bytes = 0;
+  int ranks = 1;
+  int threads = 0;         // of each rank
+  int64_t peak_bytes = 0;  // of the rank that answers
 };
 
 struct ExtendReport {

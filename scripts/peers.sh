@@ -58,6 +58,9 @@ part_browser() {
   export ROPEWALK_CHROMIUM
 }
 
+# Open MPI's mpirun is Debian's.
+part_mpi() { command -v mpirun >/dev/null || install_packages mpi; }
+
 part_python() { install_pins requirements.txt; }
 
 part_transformers() { install_pins requirements_transformers.txt; }

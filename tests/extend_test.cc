@@ -1,9 +1,6 @@
 // `ropewalk extend` as its user meets it: killed and started again, twice at once, and what it
 // prints.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/process.h"
+
 namespace ropewalk {
 namespace {
 
@@ -23,52 +22,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTarget = "512";
-
-// A program that runs beside the test.
-class Process {
- public:
-  Process(const std::vector<std::string>& arguments, const fs::path& out, const fs::path& error) {
-    id_ = fork();
-    if (id_ != 0) return;
-    const auto redirect = [](const fs::path& path, int to) {
-      const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      if (file < 0 || dup2(file, to) < 0) _exit(126);
-    };
-    redirect(out, STDOUT_FILENO);
-    redirect(error, STDERR_FILENO);
-    std::vector<char*> words;
-    for (const std::string& argument : arguments)
-      words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    execv(words[0], words.data());
-    _exit(127);
-  }
-
-  bool running() {
-    if (!done_ && waitpid(id_, &status_, WNOHANG) != 0) done_ = true;
-    return !done_;
-  }
-  void kill_now() {
-    if (running()) kill(id_, SIGKILL);
-    wait();
-  }
-  // The exit status; -1 where a signal ended it.
-  int wait() {
-    if (!done_) waitpid(id_, &status_, 0);
-    done_ = true;
-    return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
-  }
-
- private:
-  pid_t id_ = -1;
-  int status_ = -1;
-  bool done_ = false;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 // What must be equal between equal runs, as text.
 std::string lasting(const fs::path& path) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "ropewalk/base/error.h"
@@ -22,9 +23,9 @@ constexpr double kRaceShare = 2.0 / 3;  // of the budget, where a search follows
 class Race {
  public:
   Race(const Model& model, const std::vector<Window>& windows, const RaceOptions& options,
-       StudyStore& store, const std::function<void(const RaceProgress&)>& progress)
+       CellSource& cells, const std::function<void(const RaceProgress&)>& progress)
       : options_(options),
-        track_(model, windows, options, store, progress),
+        track_(model, windows, options, cells, progress),
         whole_(whole_plan(windows.size(), options.copy_windows, options.halve)),
         plan_(whole_) {
     enter("declared", false);
@@ -39,6 +40,7 @@ class Race {
     size_t scored = 0;
     for (size_t rung = 1; scored < plan_.windows.size(); rung *= 2) {
       while (scored < std::min(rung, plan_.windows.size())) {
+        track_.share(alive, certain_windows(scored, rung));
         for (Runner* runner : alive) track_.score(*runner, plan_.windows[scored]);
         ++scored;
         if (scored == rung && scored < plan_.windows.size()) alive = better_halves(alive);
@@ -54,6 +56,12 @@ class Race {
   void enter(const std::string& text, bool may_be_left_out) {
     if (track_.find(parse_scheme(text).text()) == nullptr)
       track_.add(track_.make(text)).may_be_left_out = may_be_left_out;
+  }
+
+  // That all of a rung will run from here on. A budget may cut the plan after any window.
+  std::span<const size_t> certain_windows(size_t scored, size_t rung) const {
+    const size_t last = options_.budget ? scored + 1 : std::min(rung, plan_.windows.size());
+    return std::span(plan_.windows).subspan(scored, last - scored);
   }
 
   static ByKind<size_t> count(const std::vector<Runner*>& alive) {
@@ -177,6 +185,8 @@ class Race {
         plan_.copy_windows = k;
         return tell_plan(plan_.windows.size(), finalists);
       }
+      const size_t certain = options_.budget ? k + 1 : plan_.copy_windows;
+      track_.share(finalists, {}, std::span(plan_.windows).subspan(k, certain - k));
       for (Runner* runner : finalists) track_.copy_test(*runner, plan_.windows[k]);
     }
   }
@@ -217,10 +227,10 @@ double telling_mean(const Candidate& candidate) {
 }
 
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
-                                const RaceOptions& options, StudyStore& store,
+                                const RaceOptions& options, CellSource& cells,
                                 const std::function<void(const RaceProgress&)>& progress) {
   if (windows.empty()) throw Error("windows", "must be at least one", "none");
-  return Race(model, windows, options, store, progress).run();
+  return Race(model, windows, options, cells, progress).run();
 }
 
 }  // namespace ropewalk

@@ -13,10 +13,10 @@
 #include "ropewalk/config/portability.h"
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/bootstrap.h"
+#include "ropewalk/study/cell.h"
 #include "ropewalk/study/race_plan.h"
 #include "ropewalk/study/record.h"
 #include "ropewalk/study/scheme_change.h"
-#include "ropewalk/study/store.h"
 #include "ropewalk/study/tallies.h"
 #include "ropewalk/study/windows.h"
 
@@ -80,12 +80,13 @@ struct RaceProgress {
 
 // Runs the race. The order and every number but seconds and resumed_cells depend on model, windows
 // and options alone; under a budget on the times of passes, too.
+//   cells    a study, or one that other ranks measure, too
 //   windows  of target_length tokens or fewer, at least one
 // Throws Error where a candidate is no scheme, or does not fit the model; and where the budget is
 // too small for one window of the fewest that may race, with what that needs.
 //   returns  finalists by ascending beyond loss, then the others, those that ran longer first
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
-                                const RaceOptions& options, StudyStore& store,
+                                const RaceOptions& options, CellSource& cells,
                                 const std::function<void(const RaceProgress&)>& progress);
 
 }  // namespace ropewalk

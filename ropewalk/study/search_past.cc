@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,23 @@ class SpaceSearch {
     std::string found_by;
   };
   std::optional<Question> next() {
+    return asked_early_ ? std::exchange(asked_early_, std::nullopt) : ask();
+  }
+
+  // What next() will give.
+  const std::optional<Question>& peek() {
+    if (!asked_early_) asked_early_ = ask();
+    return asked_early_;
+  }
+
+  void tell(double value) {
+    if (pattern_) return pattern_->tell(value);
+    values_.push_back(value);
+    ++started_;
+  }
+
+ private:
+  std::optional<Question> ask() {
     while (const std::optional<std::vector<double>> point = next_point()) {
       const SearchSpace& space = spaces_[asked_];
       try {
@@ -45,13 +64,6 @@ class SpaceSearch {
     return std::nullopt;
   }
 
-  void tell(double value) {
-    if (pattern_) return pattern_->tell(value);
-    values_.push_back(value);
-    ++started_;
-  }
-
- private:
   std::optional<std::vector<double>> next_point() {
     if (started_ < spaces_.size()) {
       asked_ = started_;
@@ -72,6 +84,7 @@ class SpaceSearch {
   size_t asked_ = 0;            // the space of the last question
   std::vector<double> values_;  // of the starts
   std::optional<PatternSearch> pattern_;
+  std::optional<Question> asked_early_;
 };
 
 class Search {
@@ -93,6 +106,7 @@ class Search {
 
   void run() {
     while (!searches_.empty()) {
+      if (track_.is_shared()) share_first_passes();
       for (auto search = searches_.begin(); search != searches_.end();) {
         if (!has_room(search->kind())) return;
         search = take_turn(*search) ? search + 1 : searches_.erase(search);
@@ -140,6 +154,21 @@ class Search {
     return static_cast<double>(passes_of_one()) * seconds <= *options.budget - track_.spent();
   }
 
+  // Of the settings of one round, which do not go by each other's answers.
+  void share_first_passes() {
+    std::deque<Runner> made;
+    std::vector<Runner*> next;
+    size_t turn = tried_;
+    for (SpaceSearch& search : searches_) {
+      if (turn++ >= track_.options().search || !has_room(search.kind())) break;
+      const auto& question = search.peek();
+      if (!question || track_.find(question->scheme) != nullptr) continue;
+      if (auto runner = made_of(*question, search.kind()))
+        next.push_back(&made.emplace_back(std::move(*runner)));
+    }
+    track_.share(next, std::span(plan_.windows).first(1));
+  }
+
   // Measures one setting; false where the search has none.
   bool take_turn(SpaceSearch& search) {
     while (const auto question = search.next()) {
@@ -183,6 +212,8 @@ class Search {
     const size_t first = plan_.windows.front();
     if (falls_out(runner, track_.score(runner, first), first))
       return kFellOut + runner.candidate.tallies.rank();
+    const std::span<const size_t> all(plan_.windows);
+    track_.share({&runner}, all.subspan(1), all.first(plan_.copy_windows));
     for (size_t k = 1; k < plan_.windows.size(); ++k) track_.score(runner, plan_.windows[k]);
     for (size_t k = 0; k < plan_.copy_windows; ++k) track_.copy_test(runner, plan_.windows[k]);
     runner.candidate.finalist = true;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -53,7 +52,11 @@ void check_schema(const std::string& path, const std::string& schema) {
 }  // namespace
 
 StudyStore::StudyStore(std::string path, const StudyIdentity& identity)
-    : lock_(std::make_unique<StudyLock>(refuse_other_files(path))),
+    : StudyStore(std::make_unique<StudyLock>(refuse_other_files(path)), path, identity) {}
+
+StudyStore::StudyStore(std::unique_ptr<StudyLock> lock, std::string path,
+                       const StudyIdentity& identity)
+    : lock_(std::move(lock)),
       database_(std::make_unique<StudyDatabase>(std::move(path), StudyDatabase::Open::kCreate)) {
   all_or_none(*database_, [&] { create_or_check(identity); });
 }
@@ -104,6 +107,13 @@ std::optional<Cell> StudyStore::find(const CellKey& key) const {
   return Cell{.losses = losses, .seconds = select.number(1)};
 }
 
+std::vector<CellKey> StudyStore::keys() const {
+  std::vector<CellKey> keys;
+  StudyStatement all(*database_, "SELECT scheme, text, window FROM cell");
+  while (all.step()) keys.push_back({all.text(0), all.text(1), all.integer(2)});
+  return keys;
+}
+
 void StudyStore::insert(const CellKey& key, const Cell& cell) {
   StudyStatement add(*database_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)");
   add.bind(1, key.scheme);
@@ -114,14 +124,11 @@ void StudyStore::insert(const CellKey& key, const Cell& cell) {
   add.step();
 }
 
-StudyStore::Kept StudyStore::find_or_measure(
-    const CellKey& key, const std::function<bool(const std::vector<double>&)>& is_whole,
-    const std::function<std::vector<double>()>& measure) {
+StudyStore::Kept StudyStore::find_or_measure(const CellKey& key, const IsWhole& is_whole,
+                                             const Measure& measure) {
   if (std::optional<Cell> cell = find(key); cell && is_whole(cell->losses))
     return {.cell = std::move(*cell), .was_stored = true};
-  const auto start = std::chrono::steady_clock::now();
-  Cell cell{.losses = measure(), .seconds = 0};
-  cell.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Cell cell = timed_cell(measure);
   insert(key, cell);
   return {.cell = std::move(cell)};
 }

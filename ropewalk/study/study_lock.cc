@@ -30,51 +30,86 @@ bool is_lock(int descriptor) {
 
 }  // namespace
 
-StudyLock::StudyLock(const std::string& study) : path_(study + "-lock") {
-  do {
-    take(study);
-  } while (!is_still_there());
-  const std::string own = std::to_string(getpid());
-  if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, own.data(), own.size(), 0) < 0) {
-    const int error = errno;
-    unlink(path_.c_str());
-    close(descriptor_);
-    throw Error(path_, "cannot be written", std::strerror(error));
-  }
-}
-
-StudyLock::~StudyLock() {
-  unlink(path_.c_str());
-  close(descriptor_);
-}
-
-void StudyLock::take(const std::string& study) {
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
-  if (!is_lock(descriptor_)) {
-    close(descriptor_);
-    throw Error(path_, "must be a lock of Ropewalk", "a file of another kind",
-                "move that file, or name another with --study");
-  }
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  std::array<char, 32> holder = {};
-  const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
-  close(descriptor_);
-  throw Error(study, "the study is held by a living process",
-              "process " + (size > 0 ? std::string(holder.data()) : "unknown"),
+StudyLock::StudyLock(const std::string& study) : StudyLock(study, Untaken{}) {
+  if (take()) return;
+  throw Error(study, "the study is held by a living process", "process " + holder_,
               "wait for it, or name another file with --study");
 }
 
-// Not where the holder before removed the file between our opening and our locking it.
-bool StudyLock::is_still_there() {
+std::unique_ptr<StudyLock> StudyLock::try_take(const std::string& study) {
+  std::unique_ptr<StudyLock> lock(new StudyLock(study, Untaken{}));
+  return lock->take() ? std::move(lock) : nullptr;
+}
+
+StudyLock::~StudyLock() {
+  if (descriptor_ < 0) return;
+  if (is_named()) unlink(path_.c_str());
+  close(descriptor_);
+}
+
+void StudyLock::give_sign() const { futimens(descriptor_, nullptr); }
+
+std::optional<std::chrono::nanoseconds> StudyLock::last_sign(const std::string& study) {
+  // Opened, since a network's file system may answer for a name alone from memory.
+  const int descriptor = open((study + "-lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  struct stat status = {};
+  const bool known = fstat(descriptor, &status) == 0;
+  close(descriptor);
+  if (!known) return std::nullopt;
+  return std::chrono::seconds(status.st_mtim.tv_sec) +
+         std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+}
+
+// False where a living process has it.
+bool StudyLock::take() {
+  while (try_lock()) {
+    if (is_named()) {
+      write_holder();
+      return true;
+    }
+    drop();
+  }
+  return false;
+}
+
+bool StudyLock::try_lock() {
+  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
+  if (!is_lock(descriptor_)) {
+    drop();
+    throw Error(path_, "must be a lock of Ropewalk", "a file of another kind",
+                "move that file, or name another with --study");
+  }
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  std::array<char, 32> holder = {};
+  const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
+  holder_ = size > 0 ? std::string(holder.data()) : "unknown";
+  drop();
+  return false;
+}
+
+void StudyLock::write_holder() {
+  const std::string own = std::to_string(getpid());
+  if (ftruncate(descriptor_, 0) == 0 && pwrite(descriptor_, own.data(), own.size(), 0) >= 0) return;
+  const int error = errno;
+  unlink(path_.c_str());
+  drop();
+  throw Error(path_, "cannot be written", std::strerror(error));
+}
+
+void StudyLock::drop() {
+  close(descriptor_);
+  descriptor_ = -1;
+}
+
+// Not where the holder before removed the file between our opening and our locking it, nor where others
+// took us for dead.
+bool StudyLock::is_named() const {
   struct stat held = {};
   struct stat named = {};
-  if (fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
-      held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
-    return true;
-  }
-  close(descriptor_);
-  return false;
+  return fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 }  // namespace ropewalk

@@ -2,6 +2,9 @@
 #ifndef ROPEWALK_STUDY_STUDY_LOCK_H_
 #define ROPEWALK_STUDY_STUDY_LOCK_H_
 
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace ropewalk {
@@ -12,15 +15,30 @@ class StudyLock {
  public:
   // Throws Error, naming the holder, where a living process has it; and where that file is another.
   explicit StudyLock(const std::string& study);
+  // Null where a living process has it.
+  static std::unique_ptr<StudyLock> try_take(const std::string& study);
   ~StudyLock();
   StudyLock(const StudyLock&) = delete;
   StudyLock& operator=(const StudyLock&) = delete;
 
+  // A sign that the holder is at work: last_sign() of whoever waits for it changes.
+  void give_sign() const;
+  // The time of the last one by the clock of the file's machine: to be compared with itself alone.
+  // Nothing where there is no such lock.
+  static std::optional<std::chrono::nanoseconds> last_sign(const std::string& study);
+
  private:
-  void take(const std::string& study);
-  bool is_still_there();
+  struct Untaken {};
+  StudyLock(const std::string& study, Untaken /*unused*/) : path_(study + "-lock") {}
+
+  bool take();
+  bool try_lock();
+  bool is_named() const;
+  void write_holder();
+  void drop();
 
   std::string path_;
+  std::string holder_;  // where another has it
   int descriptor_ = -1;
 };
 

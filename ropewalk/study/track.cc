@@ -25,11 +25,11 @@ double Timed::of(size_t count) const {
 }
 
 Track::Track(const Model& model, const std::vector<Window>& windows, const RaceOptions& options,
-             StudyStore& store, const std::function<void(const RaceProgress&)>& progress)
+             CellSource& cells, const std::function<void(const RaceProgress&)>& progress)
     : model_(model),
       windows_(windows),
       options_(options),
-      store_(store),
+      cells_(cells),
       progress_(progress),
       trained_(ropewalk::trained_length(model.config())) {}
 
@@ -92,13 +92,46 @@ Cell Track::pass(Runner& runner, size_t window) {
   return found_or_measured(runner, "plain", window, windows_[window].ids);
 }
 
+void Track::share(const std::vector<Runner*>& runners, std::span<const size_t> scored,
+                  std::span<const size_t> copied) {
+  if (!cells_.is_shared()) return;
+  std::vector<CellSource::Wanted> next;
+  for (const size_t window : scored) {
+    for (Runner* runner : runners)
+      next.push_back(wanted(*runner, "plain", window, windows_[window].ids));
+  }
+  std::deque<CopyTest> tests;
+  for (const size_t window : copied) {
+    const CopyTest& test = tests.emplace_back(make_copy_test(windows_[window], trained_));
+    if (test.repeats.empty()) continue;
+    for (Runner* runner : runners) {
+      next.push_back(wanted(*runner, "repeated", window, test.repeated));
+      next.push_back(wanted(*runner, "control", window, test.control));
+    }
+  }
+  ahead_ = std::max(ahead_, progress_now_.done);
+  cells_.share(next, [&] {
+    ++ahead_;
+    report(0);
+  });
+}
+
+CellSource::Wanted Track::wanted(Runner& runner, const std::string& text, size_t window,
+                                 const std::vector<int32_t>& ids) {
+  return {.key = {runner.candidate.scheme, text, static_cast<int64_t>(window)},
+          .measure = [this, &runner, text, window, &ids] {
+            label(runner, text, window);
+            return model_.losses(ids, runner.positions, [this](double share) { report(share); });
+          }};
+}
+
 Cell Track::found_or_measured(Runner& runner, const std::string& text, size_t window,
                               const std::vector<int32_t>& ids) {
-  const CellKey key{runner.candidate.scheme, text, static_cast<int64_t>(window)};
-  const bool is_first = counted_.insert(key).second;
-  StudyStore::Kept kept = store_.find_or_measure(
-      key, [&](const std::vector<double>& losses) { return losses.size() == ids.size() - 1; },
-      [&] { return model_.losses(ids, runner.positions, [&](double share) { report(share); }); });
+  const CellSource::Wanted next = wanted(runner, text, window, ids);
+  const bool is_first = counted_.insert(next.key).second;
+  CellSource::Kept kept = cells_.find_or_measure(
+      next.key, [&](const std::vector<double>& losses) { return losses.size() == ids.size() - 1; },
+      next.measure);
   if (is_first && kept.was_stored) {
     ++runner.candidate.resumed_cells;
     ++progress_now_.resumed;
@@ -149,9 +182,13 @@ ByKind<double> Track::pass_seconds(const std::vector<Runner*>& racing) const {
 
 void Track::time_each_work(const std::vector<Runner*>& racing, size_t window) {
   stage_ = "timing one pass of each kind, ";
+  std::vector<Runner*> first;
   for (Runner* runner : racing) {
-    const auto [timed, is_first] = timed_.try_emplace(work_of(*runner));
-    if (is_first) timed->second.add(pass(*runner, window).seconds, windows_[window].ids.size());
+    if (timed_.try_emplace(work_of(*runner)).second) first.push_back(runner);
+  }
+  share(first, std::span(&window, 1));
+  for (Runner* runner : first) {
+    timed_[work_of(*runner)].add(pass(*runner, window).seconds, windows_[window].ids.size());
   }
   stage_.clear();
 }
@@ -167,7 +204,10 @@ void Track::label(const Runner& runner, const std::string& text, size_t window) 
 
 void Track::report(double share) {
   progress_now_.cell = share;
-  if (progress_) progress_(progress_now_);
+  if (!progress_) return;
+  RaceProgress told = progress_now_;
+  told.done = std::max(told.done, ahead_);
+  progress_(told);
 }
 
 double rank_of(const Runner& runner) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,7 @@ class Track {
  public:
   // All are kept by reference.
   Track(const Model& model, const std::vector<Window>& windows, const RaceOptions& options,
-        StudyStore& store, const std::function<void(const RaceProgress&)>& progress);
+        CellSource& cells, const std::function<void(const RaceProgress&)>& progress);
 
   const RaceOptions& options() const { return options_; }
   const Rotary& declared() const;  // of the first layers that rotate
@@ -78,6 +79,12 @@ class Track {
   // the time counts where the pass has its turn.
   Cell pass(Runner& runner, size_t window);
 
+  bool is_shared() const { return cells_.is_shared(); }  // by other ranks
+  // What will be run next, all ranks sharing in it. Nothing is tallied, and no time counts.
+  //   scored, copied  windows that each of the runners will run, and run the copy test on
+  void share(const std::vector<Runner*>& runners, std::span<const size_t> scored,
+             std::span<const size_t> copied = {});
+
   // ---- time
 
   double spent() const { return spent_; }  // seconds, of every pass that counts
@@ -95,6 +102,9 @@ class Track {
   void set_stage(const std::string& stage) { stage_ = stage; }  // before the label of each pass
 
  private:
+  // `ids` and the runner are kept by reference.
+  CellSource::Wanted wanted(Runner& runner, const std::string& text, size_t window,
+                            const std::vector<int32_t>& ids);
   Cell found_or_measured(Runner& runner, const std::string& text, size_t window,
                          const std::vector<int32_t>& ids);
   std::vector<double> losses(Runner& runner, const std::string& text, size_t window,
@@ -110,7 +120,7 @@ class Track {
   const Model& model_;
   const std::vector<Window>& windows_;
   const RaceOptions& options_;
-  StudyStore& store_;
+  CellSource& cells_;
   const std::function<void(const RaceProgress&)>& progress_;
   int64_t trained_;
   double spent_ = 0;
@@ -118,6 +128,7 @@ class Track {
   std::set<CellKey> counted_;   // as run now or as resumed
   std::deque<Runner> runners_;  // "declared" first
   RaceProgress progress_now_;
+  size_t ahead_ = 0;  // passes that are done or were shared before their turn
   std::string stage_;
 };
 

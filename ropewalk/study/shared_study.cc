@@ -1,0 +1,217 @@
+#include "ropewalk/study/shared_study.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/study/database.h"
+
+namespace ropewalk {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kJobRecord = "job";  // that finished the study, and when
+constexpr const char* kOpening = "opening";
+constexpr const char* kOpen = "open";  // the folder has all that the study has
+constexpr milliseconds kHeadStart{2000};  // of rank 0, whose output some launchers show first
+constexpr milliseconds kPatience{3000};   // with a holder that has not said which job it is of
+
+// Between looks at what others do: short at first, for small models take milliseconds.
+class Pause {
+ public:
+  void wait() {
+    std::this_thread::sleep_for(length_);
+    length_ = std::min(2 * length_, milliseconds(200));
+  }
+  void reset() { length_ = milliseconds(2); }
+
+ private:
+  milliseconds length_{2};
+};
+
+std::string note_of(const Ranks& ranks, const char* state) {
+  return nlohmann::json({{"job", ranks.job}, {"size", ranks.size}, {"state", state}}).dump();
+}
+
+int64_t milliseconds_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+SharedStudy::SharedStudy(const std::string& path, const StudyIdentity& identity,
+                         std::optional<Ranks> ranks, std::chrono::system_clock::time_point started,
+                         std::function<void(StudyStore&)> on_held)
+    : path_(refuse_other_files(path)),
+      identity_(identity),
+      ranks_(std::move(ranks)),
+      started_(started),
+      on_held_(std::move(on_held)) {
+  ranks_ ? join() : hold(std::make_unique<StudyLock>(path_));
+}
+
+// ---- who holds the study
+
+void SharedStudy::join() {
+  folder_ = std::make_unique<CellFolder>(path_, identity_);
+  const auto start = Clock::now();
+  auto heard = start;  // of a holder of this job
+  for (Pause pause;; pause.wait()) {
+    const auto now = Clock::now();
+    if ((ranks_->rank == 0 || now - start > kHeadStart) && hold_if_free()) return;
+    const std::string note = folder_->note();
+    if (note == note_of(*ranks_, kOpen)) break;
+    if (note == note_of(*ranks_, kOpening)) heard = now;
+    if (now - heard > kPatience) refuse_or_hold();
+    if (store_) return;
+  }
+  stored_ = folder_->names();
+}
+
+void SharedStudy::refuse_or_hold() {
+  try {
+    hold(std::make_unique<StudyLock>(path_));
+  } catch (const Error&) {
+    if (folder_->names().empty()) folder_->leave_for_good();
+    throw;
+  }
+}
+
+bool SharedStudy::hold_if_free() {
+  if (store_ || is_over_) return true;
+  std::unique_ptr<StudyLock> lock = StudyLock::try_take(path_);
+  if (lock == nullptr) return false;
+  hold(std::move(lock));
+  return true;
+}
+
+void SharedStudy::hold(std::unique_ptr<StudyLock> lock) {
+  if (ranks_) folder_->put_note(note_of(*ranks_, kOpening));
+  auto store = std::make_unique<StudyStore>(std::move(lock), path_, identity_);
+  if (ranks_ && was_finished(*store)) {
+    is_over_ = true;
+    return folder_->leave_for_good();
+  }
+  store_ = std::move(store);
+  if (!ranks_) {
+    take_in_what_was_left();
+  } else {
+    exchange_cells();
+    folder_->put_note(note_of(*ranks_, kOpen));
+  }
+  on_held_(*store_);
+}
+
+void SharedStudy::take_in_what_was_left() {
+  if (!std::filesystem::exists(CellFolder::path_of(path_))) return;
+  CellFolder folder(path_, identity_);
+  folder.for_each([&](const CellKey& key, const Cell& cell) { take_in(key, cell); });
+  folder.leave_for_good();
+}
+
+// Afterwards study and folder have the same.
+void SharedStudy::exchange_cells() {
+  folder_->for_each([&](const CellKey& key, const Cell& cell) { take_in(key, cell); });
+  for (const CellKey& key : store_->keys()) {
+    if (folder_->has(key)) continue;
+    if (const auto cell = store_->find(key)) folder_->publish(key, *cell);
+  }
+  if (stored_.empty()) stored_ = folder_->names();
+}
+
+void SharedStudy::take_in(const CellKey& key, const Cell& cell) {
+  if (!store_->find(key)) store_->insert(key, cell);
+}
+
+// By a rank of this job, since this process was started: an earlier study of the same job is none of ours.
+bool SharedStudy::was_finished(const StudyStore& store) const {
+  const auto record = store.record(kJobRecord);
+  if (!record) return false;
+  const auto json = nlohmann::json::parse(*record, nullptr, false);
+  return json.is_object() && json.value("job", nlohmann::json()) == ranks_->job &&
+         json.value("finished", nlohmann::json(0)) > milliseconds_of(started_);
+}
+
+bool SharedStudy::await_hold() {
+  for (Pause pause; !hold_if_free();) pause.wait();
+  return store_ != nullptr;
+}
+
+void SharedStudy::finish() {
+  if (!ranks_) return;
+  const nlohmann::json record = {{"job", ranks_->job},
+                                 {"finished", milliseconds_of(std::chrono::system_clock::now())}};
+  store_->put_records({{kJobRecord, record.dump()}});
+  folder_->leave_for_good();
+}
+
+// ---- cells
+
+CellSource::Kept SharedStudy::find_or_measure(const CellKey& key, const IsWhole& is_whole,
+                                              const Measure& measure) {
+  if (!ranks_) return store_->find_or_measure(key, is_whole, measure);
+  for (Pause pause;;) {
+    hold_if_free();
+    folder_->look();
+    if (std::optional<Cell> cell = find(key, is_whole))
+      return {.cell = std::move(*cell), .was_stored = stored_.contains(folder_->name_of(key))};
+    if (!try_measure({key, measure})) pause.wait();
+  }
+}
+
+// What the study has is what all ranks go by.
+std::optional<Cell> SharedStudy::find(const CellKey& key, const IsWhole& is_whole) {
+  if (store_) {
+    std::optional<Cell> cell = store_->find(key);
+    if (cell && is_whole(cell->losses)) return cell;
+  }
+  std::optional<Cell> cell = folder_->find(key);
+  if (!cell) return std::nullopt;
+  if (!is_whole(cell->losses)) {
+    folder_->remove(key);
+    return std::nullopt;
+  }
+  if (store_) store_->insert(key, *cell);
+  return cell;
+}
+
+void SharedStudy::share(const std::vector<Wanted>& wanted,
+                        const std::function<void()>& on_measured) {
+  if (!ranks_) return;
+  std::vector<const Wanted*> left;
+  for (const Wanted& one : wanted) {
+    if (!folder_->has(one.key)) left.push_back(&one);
+  }
+  for (Pause pause; !left.empty();) {
+    folder_->look();
+    bool measured = false;
+    std::erase_if(left, [&](const Wanted* one) {
+      const bool was_there = folder_->has(one->key);
+      if (!was_there && !try_measure(*one)) return false;
+      measured = measured || !was_there;
+      if (store_) {
+        if (const auto cell = folder_->find(one->key)) take_in(one->key, *cell);
+      }
+      on_measured();
+      return true;
+    });
+    measured ? pause.reset() : pause.wait();
+  }
+}
+
+// False while a living process measures it.
+bool SharedStudy::try_measure(const Wanted& wanted) {
+  hold_if_free();
+  const std::unique_ptr<CellClaim> claim = folder_->claim(wanted.key);
+  if (claim == nullptr) return false;
+  folder_->look();
+  if (!folder_->has(wanted.key)) folder_->publish(wanted.key, timed_cell(wanted.measure));
+  return true;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,177 @@
+#include "ropewalk/study/shared_study.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "ropewalk/base/error.h"
+#include "ropewalk/formats/test_support.h"
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::system_clock;
+
+// Ranks are threads here: locks belong to opened files, not to processes.
+class SharedStudyTest : public testing::Test {
+ protected:
+  std::unique_ptr<SharedStudy> open(std::optional<Ranks> ranks,
+                                    system_clock::time_point started = system_clock::now()) {
+    return std::make_unique<SharedStudy>(path_, identity_, std::move(ranks), started,
+                                         [this](StudyStore&) { ++held_; });
+  }
+  static Ranks rank(int number, const std::string& job = "job 1") {
+    return {.rank = number, .size = 3, .local_size = 3, .job = job};
+  }
+  static CellKey key(int64_t window) { return {"cap,window=8", "plain", window}; }
+
+  // What a pass would take a while for, and the same for whoever runs it.
+  Measure measure(int64_t window) {
+    return [this, window] {
+      std::this_thread::sleep_for(milliseconds(2));
+      const std::lock_guard guard(mutex_);
+      ++passes_[window];
+      return losses(window);
+    };
+  }
+  static std::vector<double> losses(int64_t window) {
+    return {0.1 * static_cast<double>(window), 1.0 / 3};
+  }
+  std::vector<CellSource::Wanted> wanted(int64_t count) {
+    std::vector<CellSource::Wanted> all;
+    for (int64_t w = 0; w < count; ++w) all.push_back({key(w), measure(w)});
+    return all;
+  }
+  CellSource::Kept ask(SharedStudy& study, int64_t window) {
+    return study.find_or_measure(
+        key(window), [](const std::vector<double>& losses) { return losses.size() == 2; },
+        measure(window));
+  }
+
+  const TempDirectory directory_;
+  const std::string path_ = directory_.path() + "/study.db";
+  const StudyIdentity identity_ = {{"model", "m1"}, {"text", "t1"}};
+  std::atomic<int> held_ = 0;
+  std::mutex mutex_;
+  std::map<int64_t, int> passes_;  // of each window
+};
+
+TEST_F(SharedStudyTest, AloneItIsAStudy) {
+  const auto study = open(std::nullopt);
+  ASSERT_NE(study->held(), nullptr);
+  EXPECT_EQ(held_, 1);
+  EXPECT_FALSE(study->is_shared());
+  EXPECT_EQ(ask(*study, 1).cell.losses, losses(1));
+  EXPECT_TRUE(ask(*study, 1).was_stored);
+  EXPECT_TRUE(study->await_hold());
+  EXPECT_THROW(StudyLock{path_}, Error);
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+}
+
+TEST_F(SharedStudyTest, RanksMeasureEveryCellOnceAndReadTheSame) {
+  constexpr int64_t kCells = 60;
+  const system_clock::time_point started = system_clock::now();
+  std::atomic<int> answers = 0;
+  std::vector<std::jthread> ranks;
+  for (int number = 0; number < 3; ++number) {
+    ranks.emplace_back([&, number] {
+      const auto study = open(rank(number), started);
+      if (study->is_over()) return;
+      study->share(wanted(kCells), [] {});
+      for (int64_t w = 0; w < kCells; ++w) EXPECT_EQ(ask(*study, w).cell.losses, losses(w));
+      if (!study->await_hold()) return;
+      ++answers;
+      study->finish();
+    });
+  }
+  ranks.clear();
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(held_, 1);
+  EXPECT_EQ(passes_.size(), static_cast<size_t>(kCells));
+  for (const auto& [window, count] : passes_) EXPECT_EQ(count, 1) << window;
+  EXPECT_EQ(read_study(path_).cells.size(), static_cast<size_t>(kCells));
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_))) << "nothing is left beside the study";
+}
+
+TEST_F(SharedStudyTest, WhereTheHolderDiesAnotherFinishes) {
+  auto holder = open(rank(0));
+  const auto other = open(rank(1));
+  EXPECT_EQ(other->held(), nullptr);
+  const double seconds = ask(*holder, 0).cell.seconds;
+  EXPECT_EQ(ask(*other, 0).cell.seconds, seconds) << "decisions go by the same times";
+  ask(*other, 1);
+  holder.reset();
+  EXPECT_TRUE(other->await_hold());
+  EXPECT_EQ(held_, 2);
+  EXPECT_EQ(other->held()->keys().size(), 2u);
+}
+
+TEST_F(SharedStudyTest, ARankThatComesLateLeavesTheAnswerToTheFirst) {
+  const auto started = system_clock::now() - milliseconds(50);
+  open(rank(0), started)->finish();
+  EXPECT_TRUE(open(rank(1), started)->is_over());
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_FALSE(open(rank(0))->is_over()) << "the study is asked for again, by the same job";
+  EXPECT_FALSE(open(rank(0, "job 2"), started)->is_over());
+}
+
+TEST_F(SharedStudyTest, AnotherJobIsRefused) {
+  const auto mine = open(rank(0));
+  EXPECT_THROW(open(rank(0, "job 2")), Error);
+  EXPECT_THROW(open(std::nullopt), Error);
+  ask(*mine, 0);
+  EXPECT_EQ(mine->held()->keys().size(), 1u) << "nothing was taken away";
+}
+
+TEST_F(SharedStudyTest, AStudyThatIsHeldAloneIsRefusedToRanks) {
+  const auto alone = open(std::nullopt);
+  EXPECT_THROW(open(rank(1)), Error);
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+}
+
+TEST_F(SharedStudyTest, WhatAKilledJobLeftIsTakenIn) {
+  {
+    CellFolder left(path_, identity_);
+    left.publish(key(4), {.losses = losses(4), .seconds = 7});
+    left.put_note("of the dead");
+  }
+  {
+    const auto ranked = open(rank(0));
+    EXPECT_EQ(ranked->held()->find(key(4))->seconds, 7);
+    EXPECT_TRUE(ask(*ranked, 4).was_stored);
+    ask(*ranked, 5);  // and is killed
+  }
+  EXPECT_TRUE(fs::exists(CellFolder::path_of(path_)));
+  const auto alone = open(std::nullopt);
+  EXPECT_EQ(alone->held()->keys().size(), 2u);
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+  EXPECT_TRUE(ask(*alone, 4).was_stored);
+  EXPECT_EQ(passes_.size(), 1u);
+}
+
+TEST_F(SharedStudyTest, RanksGoOnWithAStudyThatWasBegunAlone) {
+  ask(*open(std::nullopt), 2);
+  const auto holder = open(rank(0));
+  const auto other = open(rank(1));
+  EXPECT_TRUE(ask(*other, 2).was_stored);
+  EXPECT_EQ(ask(*other, 2).cell.seconds, ask(*holder, 2).cell.seconds);
+  EXPECT_EQ(passes_[2], 1);
+}
+
+// A cell of the right name that is not what this run asks for: as the store has it.
+TEST_F(SharedStudyTest, ACellThatIsNotWholeIsMeasuredAgain) {
+  const auto study = open(rank(0));
+  CellFolder folder(path_, identity_);
+  folder.publish(key(3), {.losses = {1}, .seconds = 1});
+  EXPECT_EQ(ask(*study, 3).cell.losses, losses(3));
+}
+
+}  // namespace
+}  // namespace ropewalk
