@@ -307,26 +307,31 @@ RunFacts run_facts(std::chrono::steady_clock::time_point start, const std::strin
       .peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024};
 }
 
+// Nothing that cannot be run may stop a study that others have run in for hours.
+Model open_checked(const Options& options, const std::optional<Ranks>& ranks, StudyText& text) {
+  const std::optional<AvailableMemory> memory = memory_of_a_rank(ranks);
+  share_cores(options, ranks);
+  check_files(options);
+  for (const std::string& scheme : options.schemes) parse_scheme(scheme);
+  ModelFile file = options.model.open();
+  for (const std::string& scheme : options.schemes) {
+    make_positions(file.config, {{.scheme = scheme}});
+  }
+  text = read_study_text(options.text, file, options.target);
+  check_lengths(options, trained_length(file.config), text);
+  check_memory(options, file, text, memory);
+  return Model(std::move(file), options.model.chosen_precision());
+}
+
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto begun = std::chrono::system_clock::now();
   const std::optional<Ranks> ranks = read_ranks(std::getenv);
-  const std::optional<AvailableMemory> memory = memory_of_a_rank(ranks);
-  share_cores(options, ranks);
   const TargetEngine engine = choose_engine(options);
-  check_files(options);
-  for (const std::string& scheme : options.schemes) parse_scheme(scheme);
-  ModelFile file = options.model.open();
-  // Nothing that cannot be run may stop a study that others have run in for hours.
-  for (const std::string& scheme : options.schemes) {
-    make_positions(file.config, {{.scheme = scheme}});
-  }
-  const int64_t trained = trained_length(file.config);
-  const StudyText text = read_study_text(options.text, file, options.target);
-  check_lengths(options, trained, text);
-  check_memory(options, file, text, memory);
-  const Model model(std::move(file), options.model.chosen_precision());
+  StudyText text;
+  const Model model = open_checked(options, ranks, text);
 
+  const int64_t trained = trained_length(model.config());
   ExtendReport report{.model = options.model.path,
                       .engine = engine,
                       .trained_length = trained,

@@ -32,24 +32,25 @@ class RanksTest : public testing::Test {
     folder_.write("text.txt", words);
   }
 
-  std::vector<std::string> command(const std::string& study,
-                                   const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {ROPEWALK_PROGRAM,
-                                    "extend",
-                                    std::string(ROPEWALK_SOURCE_DIR) + "/models/ropewalk-kjv-1m.gguf",
-                                    "--to",
-                                    "512",
-                                    "--text",
-                                    path("text.txt"),
-                                    "--windows",
-                                    "3",
-                                    "--copy-windows",
-                                    "1",
-                                    "--threads",
-                                    "1",
-                                    "--json",
-                                    "--study",
-                                    path(study)};
+  std::vector<std::string> command(const std::string& study, const std::vector<std::string>& more,
+                                   const std::string& target = "512") const {
+    std::vector<std::string> all = {
+        ROPEWALK_PROGRAM,
+        "extend",
+        std::string(ROPEWALK_SOURCE_DIR) + "/models/ropewalk-kjv-1m.gguf",
+        "--to",
+        target,
+        "--text",
+        path("text.txt"),
+        "--windows",
+        "3",
+        "--copy-windows",
+        "1",
+        "--threads",
+        "1",
+        "--json",
+        "--study",
+        path(study)};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -77,10 +78,11 @@ class RanksTest : public testing::Test {
   }
 
   std::deque<Process> start(const std::string& study, int size, const std::string& job,
-                            const std::vector<std::string>& more = {}) const {
+                            const std::vector<std::string>& more = {},
+                            const std::string& target = "512") const {
     std::deque<Process> ranks;
     for (int rank = 0; rank < size; ++rank) {
-      ranks.emplace_back(command(study, more), out(study, rank), errors(study, rank),
+      ranks.emplace_back(command(study, more, target), out(study, rank), errors(study, rank),
                          environment(rank, size, job));
     }
     return ranks;
@@ -96,8 +98,9 @@ class RanksTest : public testing::Test {
       }));
     };
     while (cells() < count) {
-      ASSERT_TRUE(std::any_of(ranks.begin(), ranks.end(), [](Process& one) { return one.running(); }))
-          << "ended before it was killed";
+      ASSERT_TRUE(std::any_of(ranks.begin(), ranks.end(), [](Process& one) {
+        return one.running();
+      })) << "ended before it was killed";
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -189,14 +192,14 @@ TEST_F(RanksTest, ABudgetIsOfAllTheirPassesAndDecidedOnAlike) {
 }
 
 TEST_F(RanksTest, AnotherJobOnTheStudyIsRefusedByName) {
-  std::deque<Process> first = start("study.db", 2, "1", {"--search", "400"});
+  std::deque<Process> first = start("study.db", 2, "1", {"--search", "400"}, "4096");
   await_cells("study.db", 5, first);
   std::deque<Process> second;
   for (int rank = 0; rank < 2; ++rank) {
-    second.emplace_back(command("study.db", {}), path("second.out"), errors("second", rank),
+    second.emplace_back(command("study.db", {}, "4096"), path("second.out"), errors("second", rank),
                         environment(rank, 2, "2"));
   }
-  Process alone(command("study.db", {}), path("second.out"), errors("second", 2));
+  Process alone(command("study.db", {}, "4096"), path("second.out"), errors("second", 2));
   EXPECT_EQ(alone.wait(), 1);
   for (Process& rank : second) EXPECT_EQ(rank.wait(), 1);
   for (int rank = 0; rank < 3; ++rank) {

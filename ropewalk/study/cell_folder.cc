@@ -38,9 +38,9 @@ static_assert(std::endian::native == std::endian::little);
 
 // A line of JSON, then the losses as they lie in memory.
 std::string bytes_of(const std::string& identity, const CellKey& key, const Cell& cell) {
-  const nlohmann::ordered_json header = {
-      {"identity", identity}, {"scheme", key.scheme},    {"text", key.text},
-      {"window", key.window}, {"seconds", cell.seconds}, {"losses", cell.losses.size()}};
+  const nlohmann::ordered_json header = {{"identity", identity},    {"scheme", key.scheme},
+                                         {"text", key.text},        {"window", key.window},
+                                         {"seconds", cell.seconds}, {"losses", cell.losses.size()}};
   std::string bytes = header.dump() + "\n";
   const size_t start = bytes.size();
   bytes.resize(start + cell.losses.size() * sizeof(double));
@@ -198,14 +198,12 @@ void CellFolder::write(const std::string& name, const std::string& bytes, bool r
 // ---- cells
 
 std::string CellFolder::name_of(const CellKey& key) const {
-  const std::string text = identity_ + '\n' + key.scheme + '\n' + key.text + '\n' +
-                           std::to_string(key.window);
+  const std::string text =
+      identity_ + '\n' + key.scheme + '\n' + key.text + '\n' + std::to_string(key.window);
   return sha256_hex(std::as_bytes(std::span(text))).substr(0, 32) + kCell;
 }
 
-bool CellFolder::has(const CellKey& key) const {
-  return access(file_of(key).c_str(), R_OK) == 0;
-}
+bool CellFolder::has(const CellKey& key) const { return access(file_of(key).c_str(), R_OK) == 0; }
 
 std::optional<Cell> CellFolder::find(const CellKey& key) const {
   const std::string file = file_of(key);

@@ -66,7 +66,8 @@ TEST(RanksTest, WhatIsMissingIsNamed) {
 
 TEST(RanksTest, HostileValuesAreRefusedByName) {
   const std::string rank = "OMPI_COMM_WORLD_RANK";
-  for (const char* value : {"", "4", "-1", "1 ", " 1", "0x1", "1e0", "99999999999999999999", "one"}) {
+  for (const char* value :
+       {"", "4", "-1", "1 ", " 1", "0x1", "1e0", "99999999999999999999", "one"}) {
     EXPECT_NE(refusal(rank, value).find(rank + ": must be a whole number from 0 to 3"),
               std::string::npos)
         << value << ": " << refusal(rank, value);

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kJobRecord = "job";  // that finished the study, and when
 constexpr const char* kOpening = "opening";
-constexpr const char* kOpen = "open";  // the folder has all that the study has
+constexpr const char* kOpen = "open";     // the folder has all that the study has
 constexpr milliseconds kHeadStart{2000};  // of rank 0, whose output some launchers show first
 constexpr milliseconds kPatience{3000};   // with a holder that has not said which job it is of
 

@@ -39,8 +39,7 @@ class SharedStudy : public CellSource {
 
   Kept find_or_measure(const CellKey& key, const IsWhole& is_whole,
                        const Measure& measure) override;
-  void share(const std::vector<Wanted>& wanted,
-             const std::function<void()>& on_measured) override;
+  void share(const std::vector<Wanted>& wanted, const std::function<void()>& on_measured) override;
   bool is_shared() const override { return ranks_.has_value(); }
 
   // Waits until this rank holds the study, which is then finished by it; false where another has

@@ -8,8 +8,10 @@ one thread, so that two ranks have two cores where one has one.
 import json
 import os
 import pathlib
+import resource
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -46,6 +48,12 @@ def rank_processes(mpirun: int) -> dict:
     return found
 
 
+def children_seconds() -> float:
+    """CPU time of all processes that have ended, those that mpirun started among them."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Study:
     """A run of extend over a study file of its own."""
 
@@ -57,7 +65,7 @@ class Study:
 
     def run(self, ranks: int, kill=None, after=0) -> "Study":
         """ranks: 0 is without mpirun; kill: a rank, after so many cells."""
-        start = time.monotonic()
+        start, used = time.monotonic(), children_seconds()
         launcher = []
         if ranks:
             launcher = ["mpirun", "-n", str(ranks), "--oversubscribe", "--enable-recovery"]
@@ -66,7 +74,7 @@ class Study:
             if kill is not None:
                 self.kill_rank(process, kill, after)
             output = process.communicate()[0]
-        self.seconds = time.monotonic() - start
+        self.seconds, self.cpu_seconds = time.monotonic() - start, children_seconds() - used
         if process.returncode:
             sys.exit(f"ranks: mpirun -n {ranks} ended with {process.returncode}")
         self.answer = json.loads(output)
@@ -89,30 +97,34 @@ class Study:
 def main() -> int:
     options = arguments(
         __doc__, model=(str(BUNDLED), "a GGUF file"), text=("", "to read; books of the Bible unless given"),
-        to=(1024, "tokens"), windows=(6, "of so many tokens"), search=(8, "settings past the grid"))
+        to=(1024, "tokens"), windows=(6, "of so many tokens"), search=(8, "settings past the grid"),
+        turns=(1, "runs of 1 and of 2 ranks, alternating; medians are told"))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         texts = [options.text] if options.text else texts_of(folder)
         words = [options.model, "--to", options.to, "--text", *texts, "--windows", options.windows, "--search",
                  options.search]
-        table = Comparison(f"One study by several ranks: {pathlib.Path(options.model).stem} to {options.to}, "
+        table = Comparison(
+            f"One study by several ranks, beside it without mpirun: {pathlib.Path(options.model).stem} to {options.to}, "
                            f"{options.windows} windows", "differ")
         alone = Study(folder, "alone", words).run(0)
         half = len(alone.rows) // 2
-        runs = [(f"{ranks} rank{'s' if ranks > 1 else ''}", ranks, None) for ranks in (1, 2, 4)]
-        runs += [("2 ranks, 1 killed", 2, 1), ("4 ranks, 2 killed", 4, 2), ("4 ranks, 0 killed", 4, 0)]
-        seconds = {}
-        for title, ranks, killed in runs:
-            study = Study(folder, title.replace(" ", "-"), words).run(ranks, killed, half)
+        runs = [(f"{ranks} rank{'s' if ranks > 1 else ''}", ranks, None) for ranks in (1, 2)] * options.turns
+        runs += [("4 ranks", 4, None), ("2 ranks, 1 killed", 2, 1), ("4 ranks, 2 killed", 4, 2),
+                 ("4 ranks, 0 killed", 4, 0)]
+        taken = {}
+        for turn, (title, ranks, killed) in enumerate(runs):
+            study = Study(folder, str(turn), words).run(ranks, killed, half)
             differ = sum(study.rows.get(key) != alone.rows.get(key) for key in study.rows.keys() | alone.rows.keys())
             table.add(f"{title}: rows", len(study.rows), len(alone.rows), differ, 0)
-            table.add(f"{title}: answer", "as alone" if study.answer == alone.answer else "another", "", int(
-                study.answer != alone.answer), 0)
-            seconds[title] = study.seconds
+            table.add(f"{title}: answers", 1, 1, int(study.answer != alone.answer), 0)
+            taken.setdefault(title, []).append((study.seconds, study.cpu_seconds))
     status = table.finish(options.json)
-    print(f"\nseconds, one thread a rank: {alone.seconds:.1f} without mpirun")
-    for title, taken in seconds.items():
-        print(f"   {title}: {taken:.1f}, {seconds['1 rank'] / taken:.2f} times as fast as 1 rank")
+    print(f"\none thread a rank; without mpirun {alone.seconds:.1f} s, of the CPU {alone.cpu_seconds:.1f} s")
+    one = statistics.median(seconds for seconds, _ in taken["1 rank"])
+    for title, times in taken.items():
+        seconds, cpu_seconds = map(statistics.median, zip(*times))
+        print(f"   {title}: {seconds:.1f} s, {one / seconds:.2f} times as fast as 1 rank; of the CPU {cpu_seconds:.1f} s")
     return status
 
 
