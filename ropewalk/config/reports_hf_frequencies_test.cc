@@ -311,7 +311,7 @@ TEST(Reports, LYR_08_Temperatures) {
                                {"rope_theta", 1e6},
                                {"llama_4_scaling_beta", 0.1},
                                {"original_max_position_embeddings", 16384}};
-  const QueryTemperature& steps = rotary(read(config)).temperature;
+  const QueryTemperature steps = rotary(read(config)).temperature;
   EXPECT_EQ(steps.at(16383), 1);
   EXPECT_DIGITS(steps.at(16384), 1.069315);
   EXPECT_DIGITS(steps.at(65536), 1.160944);
