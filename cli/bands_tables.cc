@@ -49,6 +49,14 @@ ResultTable usage_table(const UsageReport& report, bool by_pair) {
   return table;
 }
 
+// The end of the colours: the shares of one column are all of 1, so few come near it.
+double highest_share(const ResultTable& table) {
+  const size_t column = table.column(kShare.name);
+  double highest = 0;
+  for (const auto& row : table.rows) highest = std::max(highest, std::get<double>(row[column]));
+  return highest > 0 ? highest : 1;
+}
+
 std::vector<Series> distances_of(const ResultTable& table) {
   std::vector<Series> series;
   for (const auto& row : table.rows) {
@@ -68,11 +76,13 @@ StudyTable pair_usage(const UsageReport& report) {
   out.spec = by_pair ? line_spec({.x = {.column = "pair", .title = "pair", .is_whole = true},
                                   .y = {.column = "share", .title = "share", .from_zero = true},
                                   .series = "distances",
+                                  .series_title = "distance of the keys (tokens)",
                                   .is_own = true},
                                  distances_of(out.table))
                      : heat_spec({.x = {"distances", "distances (tokens)"},
                                   .y = {"pairs", "pairs of (tokens)"},
-                                  .value = {"share", "share"}});
+                                  .value = {"share", "share"},
+                                  .highest = highest_share(out.table)});
   return out;
 }
 
@@ -97,10 +107,12 @@ StudyTable relations(const UsageReport& report) {
           {relation_name(related), pair_kind_name(kind), group.shares[kind], group.attention});
     }
   }
+  const double highest = highest_share(table);
   return {.table = std::move(table),
-          .spec = heat_spec({.x = {"pairs", "pairs of (tokens)"},
-                             .y = {"key", "key stands in"},
-                             .value = {"share", "share"}}),
+          .spec = heat_spec({.x = {"key", "key stands in"},
+                             .y = {"pairs", "pairs of (tokens)"},
+                             .value = {"share", "share"},
+                             .highest = highest}),
           .description = "A grid of shares, by pairs and by where the key stands."};
 }
 

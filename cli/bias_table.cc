@@ -32,6 +32,7 @@ std::optional<StudyTable> bias_table(const BiasReport& bias) {
       .spec = line_spec({.x = {.column = "distance", .title = "distance (tokens)", .is_log = true},
                          .y = {.column = "bias", .title = "B(d) (logits)"},
                          .series = "curve",
+                         .series_title = "curve",
                          .is_own = true,
                          .x_rules = rules},
                         {{.name = name}}),

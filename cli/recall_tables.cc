@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/estimate_values.h"
 #include "ropewalk/report/pictures.h"
 
@@ -37,18 +39,24 @@ ResultTable empty_task_table(const RecallReport& report, RecallTask task) {
 
 StudyTable task_table(const RecallReport& report, RecallTask task) {
   ResultTable table = empty_task_table(report, task);
+  std::vector<HeatGroup> groups;
   for (const SchemeRecall& scheme : report.schemes) {
+    HeatGroup group{.title = scheme.scheme};
     for (const RecallCell& cell : scheme.cells) {
       if (cell.task != task || !cell.not_run.empty()) continue;
-      table.rows.push_back({cell.place + "  " + scheme.scheme, scheme.scheme, cell.place,
+      table.rows.push_back({grouped_row(cell.place, scheme.scheme), scheme.scheme, cell.place,
                             cell.length, cell.achieved_length, cell.achieved_depth, cell.found.mean,
                             low_of(cell.found), high_of(cell.found), cell.chance, cell.gain.mean});
+      if (std::ranges::find(group.labels, cell.place) == group.labels.end())
+        group.labels.push_back(cell.place);
     }
+    if (!group.labels.empty()) groups.push_back(std::move(group));
   }
   return {.table = std::move(table),
           .spec = heat_spec({.x = {"length", "length (tokens)"},
-                             .y = {"row", "depth and setting"},
-                             .value = {"found", "found"}}),
+                             .y = {"row", "depth"},
+                             .value = {"found", "found"},
+                             .groups = std::move(groups)}),
           .description = "A grid of what was found, by length and by depth under each setting."};
 }
 

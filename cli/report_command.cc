@@ -1,7 +1,10 @@
 #include "cli/report_command.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,12 +21,26 @@
 namespace ropewalk {
 namespace {
 
+constexpr size_t kNarrowest = 72;  // characters of the terminal's page
+constexpr size_t kWidest = 200;
+
 struct Options {
   std::string study;
   std::string html;
   std::string json;
   std::string csv;
+  size_t width = 0;
 };
+
+// Of the terminal; kLineWidth where there is none.
+PageWidth page_width(size_t asked) {
+  if (asked > 0) return {.line = asked};
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+      size.ws_col == 0)
+    return {};
+  return {.line = std::clamp<size_t>(size.ws_col, kNarrowest, kWidest)};
+}
 
 void write_file(const std::string& study, const std::string& path, const std::string& text) {
   refuse_same_file(study, path);
@@ -56,7 +73,7 @@ void write_folder(const StudySummary& study, const Page& page, const std::string
 void run(const Options& options) {
   const StudySummary study = summarize_study(options.study);
   if (options.html.empty() && options.json.empty() && options.csv.empty()) {
-    fmt::print("{}", report_text(study));
+    fmt::print("{}", report_text(study, page_width(options.width)));
     return;
   }
   const Page page = study_page(study);
@@ -90,6 +107,10 @@ void add_report_command(CLI::App& app) {
                       "Write everything as JSON, with the pictures as Vega-Lite specifications");
   command->add_option("--csv", options->csv,
                       "Write each table as CSV and each picture's specification into this folder");
+  command
+      ->add_option("--width", options->width,
+                   "Characters of a line on the terminal; by default the terminal's own, else 110")
+      ->check(CLI::Range(kNarrowest, kWidest));
   command->callback([options] { run(*options); });
 }
 

@@ -7,29 +7,33 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/measured_tables.h"
+#include "cli/search_outcome.h"
 #include "cli/study_tables.h"
 #include "cli/text_layout.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kSparkBuckets = 40;
 constexpr size_t kMostRanked = 24;
 
-// A row of characters for the setting's name, at most so wide.
-std::string name_of(const std::string& scheme) { return shortened(scheme, 40); }
+// A setting's name in its column.
+std::string name_of(const std::string& scheme, const PageWidth& width) {
+  return fmt::format("  {:<{}}", shortened(without_lists(scheme), width.name()), width.name());
+}
 
 std::string at(const std::string& text, size_t width) { return fmt::format("{:>{}}", text, width); }
 
 // Loss by position of those shown and the next finalists; the same scale for all.
-std::string curves(const StudySummary& study) {
+std::string curves(const StudySummary& study, const PageWidth& width) {
+  const auto n_buckets = static_cast<int64_t>(width.curve());
   std::vector<std::pair<std::string, std::vector<Bucket>>> lines;
   for (const StudySummary::Shown& shown : study.shown)
-    lines.emplace_back(shown.scheme, study.curve(shown.scheme, kSparkBuckets));
+    lines.emplace_back(shown.scheme, study.curve(shown.scheme, n_buckets));
   for (const Candidate& candidate : study.candidates) {
     if (lines.size() >= 8 || !candidate.finalist) break;
     if (study.role_of(candidate.scheme).empty())
-      lines.emplace_back(candidate.scheme, study.curve(candidate.scheme, kSparkBuckets));
+      lines.emplace_back(candidate.scheme, study.curve(candidate.scheme, n_buckets));
   }
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -41,41 +45,42 @@ std::string curves(const StudySummary& study) {
       if (buckets[b].first < study.facts.trained_length) beyond_at = std::max(beyond_at, b + 1);
     }
   }
-  std::string text = fmt::format(
-      "Loss by position, {:.2f} (\u2581) to {:.2f} (\u2588) nats per token; \u2502 is the trained "
-      "length of {}\n\n",
-      low, high, study.facts.trained_length);
+  std::string text =
+      paragraph(fmt::format("Loss by position, {:.2f} (\u2581) to {:.2f} (\u2588) nats per token; "
+                            "\u2502 is the trained length of {}",
+                            low, high, study.facts.trained_length),
+                "", 0, width.line) +
+      "\n";
   for (const auto& [scheme, buckets] : lines) {
     std::vector<double> values;
     for (const Bucket& bucket : buckets) values.push_back(bucket.loss.mean);
     const size_t cut = std::min(beyond_at, values.size());
     const std::vector<double> inside(values.begin(), values.begin() + static_cast<ptrdiff_t>(cut));
     const std::vector<double> beyond(values.begin() + static_cast<ptrdiff_t>(cut), values.end());
-    text += fmt::format("  {:<40}  {}\u2502{}\n", name_of(scheme), spark_line(inside, low, high),
+    text += fmt::format("{}  {}\u2502{}\n", name_of(scheme, width), spark_line(inside, low, high),
                         spark_line(beyond, low, high));
   }
   return text;
 }
 
 // Copy gain by distance of those shown.
-std::string recall(const StudySummary& study) {
+std::string recall(const StudySummary& study, const PageWidth& width) {
   std::vector<std::vector<CopyAtDistance>> rows;
   for (const StudySummary::Shown& shown : study.shown)
     rows.push_back(copy_by_distance(study.contents, study.facts, shown.scheme));
   const auto longest = std::max_element(
       rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (longest == rows.end() || longest->empty()) return "No copy test was run.\n";
-  constexpr size_t kMost = 9;
+  const size_t most = std::min((width.line - width.name() - 2) / 7, longest->size());
   std::vector<int64_t> distances;
-  for (size_t k = 0; k < std::min(kMost, longest->size()); ++k)
-    distances.push_back(
-        (*longest)[k * longest->size() / std::min(kMost, longest->size())].distance);
+  for (size_t k = 0; k < most; ++k)
+    distances.push_back((*longest)[k * longest->size() / most].distance);
   std::string text =
-      "Nats gained per token of a passage that repeats at a distance of\n\n  " + at("", 40);
+      "Nats gained per token of a passage that repeats at a distance of\n\n" + name_of("", width);
   for (const int64_t distance : distances) text += at(std::to_string(distance), 7);
   text += "\n";
   for (size_t k = 0; k < rows.size(); ++k) {
-    text += fmt::format("  {:<40}", name_of(study.shown[k].scheme));
+    text += name_of(study.shown[k].scheme, width);
     for (const int64_t distance : distances) {
       const auto found =
           std::find_if(rows[k].begin(), rows[k].end(),
@@ -87,23 +92,24 @@ std::string recall(const StudySummary& study) {
   return text;
 }
 
-std::string ranking(const StudySummary& study) {
+std::string ranking(const StudySummary& study, const PageWidth& width) {
   const ResultTable table = ranking_table(study);
   constexpr std::array<const char*, 7> kColumns = {"number",      "beyond", "inside", "inside_cost",
                                                    "copy_beyond", "speed",  "windows"};
   const std::array<const char*, 7> titles = {"#",    "beyond", "inside", "cost",
                                              "copy", "speed",  "windows"};
-  std::string text = fmt::format("  {:<40}", "setting");
-  for (const char* title : titles) text += at(title, 8);
+  constexpr std::array<size_t, 7> kWidths = {4, 7, 7, 7, 7, 6, 8};
+  std::string text = name_of("setting", width);
+  for (size_t c = 0; c < titles.size(); ++c) text += at(titles[c], kWidths[c]);
   text += "\n";
   size_t shown_rows = 0;
   for (const auto& row : table.rows) {
     if (shown_rows == kMostRanked) break;
     ++shown_rows;
-    text += fmt::format("  {:<40}", name_of(std::get<std::string>(row[table.column("scheme")])));
-    for (const char* name : kColumns) {
-      const size_t column = table.column(name);
-      text += at(shown(row[column], table.columns[column]), 8);
+    text += name_of(std::get<std::string>(row[table.column("scheme")]), width);
+    for (size_t c = 0; c < kColumns.size(); ++c) {
+      const size_t column = table.column(kColumns[c]);
+      text += at(shown(row[column], table.columns[column]), kWidths[c]);
     }
     text += "\n";
   }
@@ -113,18 +119,17 @@ std::string ranking(const StudySummary& study) {
   return text;
 }
 
-std::string bands(const StudySummary& study) {
+std::string bands(const StudySummary& study, const PageWidth& width) {
   const ResultTable table = band_table(study);
-  std::string text =
-      "Pairs in each band, by tokens per radian\n\n" + fmt::format("  {:<40}", "setting");
+  std::string text = "Pairs in each band, by tokens per radian\n\n" + name_of("setting", width);
   for (const char* title : {"1-9", "10-99", "100-999", "-9999", "more", "never"})
-    text += at(title, 10);
+    text += at(title, 8);
   text += "\n";
   for (const auto& row : table.rows) {
     const std::string& scheme = std::get<std::string>(row[0]);
     if (study.role_of(scheme).empty()) continue;
-    text += fmt::format("  {:<40}", name_of(scheme));
-    for (size_t c = 1; c < row.size(); ++c) text += at(shown(row[c], table.columns[c]), 10);
+    text += name_of(scheme, width);
+    for (size_t c = 1; c < row.size(); ++c) text += at(shown(row[c], table.columns[c]), 8);
     text += "\n";
   }
   return text;
@@ -161,18 +166,25 @@ std::string spark_line(const std::vector<double>& values, double low, double hig
   return line;
 }
 
-std::string report_text(const StudySummary& study) {
-  std::string text = study.title() + "\n";
-  text += paragraph(study.facts.description + ". " + study.facts.text, "", 0) + "\n";
+std::string report_text(const StudySummary& study, const PageWidth& width) {
+  const auto words = [&](const std::string& text, size_t hang) {
+    return paragraph(text, "", hang, width.line);
+  };
+  std::string text =
+      words(study.title(), 2) + words(study.facts.description + ". " + study.facts.text, 0) + "\n";
   if (!study.is_finished()) text += "Not finished: this is what its passes say so far.\n\n";
-  for (const std::string& sentence : study.recommendation.why) text += paragraph(sentence, "", 2);
+  for (const std::string& sentence : study.recommendation.why) text += words(sentence, 2);
   if (study.recommendation.winners.empty()) text += "No setting has run every window yet.\n";
+  for (const std::string& sentence : search_sentences(study.candidates, study.facts.engine))
+    text += words(sentence, 2);
   text += "\n" + running_text(study.candidates, study.recommendation);
-  text += "\n" + curves(study) + "\n" + recall(study);
-  text +=
-      "\nLoss beyond and inside the trained length, its cost against declared, copy gain beyond, "
-      "speed over declared's\n\n" +
-      ranking(study) + "\n" + bands(study);
+  text += "\n" + curves(study, width) + "\n" + recall(study, width);
+  text += "\n" +
+          words(
+              "Loss beyond and inside the trained length, its cost against declared, copy gain "
+              "beyond, speed over declared's",
+              0) +
+          "\n" + ranking(study, width) + "\n" + bands(study, width) + measured_text(study, width);
   return text;
 }
 

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "cli/study_summary.h"
+#include "cli/text_layout.h"
 
 namespace ropewalk {
 
-// The report for a terminal: curves in block characters, tables, words; lines of kLineWidth.
-std::string report_text(const StudySummary& study);
+// The report for a terminal: curves in block characters, tables, words. Only commands are longer than
+// the lines.
+std::string report_text(const StudySummary& study, const PageWidth& width);
 
 // The commands that run each winner, by engine.
 std::string running_text(const std::vector<Candidate>& candidates,

@@ -26,21 +26,30 @@ SearchOutcome search_outcome(const std::vector<Candidate>& candidates) {
   return outcome;
 }
 
-std::string search_text(const std::vector<Candidate>& candidates, const std::string& engine) {
+std::vector<std::string> search_sentences(const std::vector<Candidate>& candidates,
+                                          const std::string& engine) {
   const SearchOutcome outcome = search_outcome(candidates);
-  if (outcome.tried == 0) return "";
-  std::string text = fmt::format(
-      "Search past the grid: {} settings tried, {} of them fell out after one window.\n",
-      outcome.tried, outcome.fell_out);
+  if (outcome.tried == 0) return {};
+  std::vector<std::string> sentences = {
+      fmt::format("Search past the grid: {} settings tried, {} of them fell out after one window.",
+                  outcome.tried, outcome.fell_out)};
   for (const SearchOutcome::Pair& pair : outcome.lowest) {
     if (pair.found == nullptr) continue;
-    text += fmt::format("  Of those that {} {}, the lowest found is {}, {}: {:.3f}", engine,
-                        pair.portable ? "runs" : "does not run", pair.found->scheme,
-                        pair.found->found_by, rank_value(*pair.found));
+    std::string& text = sentences.emplace_back(
+        fmt::format("Of those that {} {}, the lowest found is {}, {}: {:.3f}", engine,
+                    pair.portable ? "runs" : "does not run", pair.found->scheme,
+                    pair.found->found_by, rank_value(*pair.found)));
     if (pair.grid != nullptr)
       text += fmt::format("; of the grid {}: {:.3f}", pair.grid->scheme, rank_value(*pair.grid));
-    text += ".\n";
+    text += ".";
   }
+  return sentences;
+}
+
+std::string search_text(const std::vector<Candidate>& candidates, const std::string& engine) {
+  std::string text;
+  for (const std::string& sentence : search_sentences(candidates, engine))
+    text += (text.empty() ? "" : "  ") + sentence + "\n";
   return text;
 }
 

@@ -25,7 +25,10 @@ struct SearchOutcome {
 // Points into `candidates`.
 SearchOutcome search_outcome(const std::vector<Candidate>& candidates);
 
-// Lines of the report; empty where nothing was searched for.
+// Empty where nothing was searched for.
+std::vector<std::string> search_sentences(const std::vector<Candidate>& candidates,
+                                          const std::string& engine);
+// In lines of their own.
 std::string search_text(const std::vector<Candidate>& candidates, const std::string& engine);
 
 }  // namespace ropewalk

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "cli/bands_report.h"
+#include "cli/measured_tables.h"
+#include "cli/search_outcome.h"
 #include "cli/study_tables.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/json_file.h"
@@ -175,6 +177,32 @@ Section cost_section(const StudySummary& study) {
   return section;
 }
 
+Section search_section(const StudySummary& study) {
+  Section section{.id = "search",
+                  .title = "Search past the grid",
+                  .paragraphs = search_sentences(study.candidates, study.facts.engine)};
+  const ResultTable table = search_table(study);
+  section.paragraphs.push_back(
+      "Left is cheaper on short text, down is better on long text. Squares under all circles are "
+      "what the search is for; settings that fell out after one window are in the table alone.");
+  section.picture =
+      Picture{.table = table.name,
+              .spec = point_spec(
+                  {.x = {.column = "inside_cost", .title = "cost inside (nats per token)"},
+                   .y = {.column = "beyond", .title = "loss beyond (nats per token)"},
+                   .kind = "from",
+                   .label = "number",
+                   .tooltip = {"number", "scheme", "from", "inside_cost", "beyond", "copy_beyond"},
+                   .x_rules = {{.at = 0, .text = "as declared"}}},
+                  {"grid", "search"}),
+              .description =
+                  "Points of loss beyond the trained length against the cost inside, one for "
+                  "each finalist, of the grid and of the search. The table behind it has the "
+                  "numbers."};
+  section.tables.push_back(table);
+  return section;
+}
+
 Section distance_section(const StudySummary& study, const std::vector<Series>& series) {
   Section section{
       .id = "distances",
@@ -251,21 +279,16 @@ void refuse_known_table(const std::string& name, const std::vector<Section>& sec
 }
 
 // Other measurements that the study has: tables, each with a picture if it brings one.
-void add_other_tables(const StudySummary& study, std::vector<Section>& sections) {
-  const std::string prefix = kTableRecords;
-  const auto& records = study.contents.records;
-  for (auto record = records.lower_bound(prefix);
-       record != records.end() && record->first.starts_with(prefix); ++record) {
-    const std::string place = study.contents.path + ": " + record->first;
-    const auto json = parse_json(record->second, place);
-    ResultTable table = table_from_json(json, place);
+void add_other_tables(const StudySummary& study, const std::vector<Series>& series,
+                      std::vector<Section>& sections) {
+  for (auto& [place, json, table] : measured_tables(study)) {
     refuse_known_table(table.name, sections, place);
     Section section{.id = "table-" + table.name, .title = table.title};
     const auto picture = json.find("picture");
     if (picture != json.end() && picture->is_object() && picture->contains("spec")) {
       read_at(place, [&] {
         section.picture = Picture{.table = table.name,
-                                  .spec = picture->at("spec"),
+                                  .spec = with_looks(picture->at("spec"), series),
                                   .description = picture->value("description", table.title)};
         section.picture->spec.erase("data");
       });
@@ -309,6 +332,7 @@ Page study_page(const StudySummary& study) {
   page.sections.push_back(cost_section(study));
   page.sections.push_back(
       {.id = "settings", .title = "All settings", .tables = {ranking_table(study)}});
+  if (search_outcome(study.candidates).tried > 0) page.sections.push_back(search_section(study));
   page.sections.push_back(distance_section(study, page.series));
   page.sections.push_back(spectrum_section(study, page.series));
   // The last one, made now: its tables' names are taken.
@@ -316,7 +340,7 @@ Page study_page(const StudySummary& study) {
                            .title = "How it was measured",
                            .tables = {fact_table(study), window_table(study)}});
   const auto before = std::ssize(page.sections) - 1;
-  add_other_tables(study, page.sections);
+  add_other_tables(study, page.series, page.sections);
   add_passages(study, page.sections);
   const auto made = page.sections.begin() + before;
   std::rotate(made, made + 1, page.sections.end());

@@ -10,6 +10,7 @@
 #include "cli/bands_report.h"
 #include "cli/estimate_values.h"
 #include "ropewalk/study/band_usage.h"
+#include "ropewalk/study/recommend.h"
 
 namespace ropewalk {
 namespace {
@@ -245,6 +246,36 @@ ResultTable cost_table(const StudySummary& study) {
     table.rows.push_back({++number, one->scheme, running_kind(study, *one),
                           value(study.relative_speed(*one)),
                           mean(one->beyond ? one->beyond : one->inside), mean(one->inside_cost)});
+  }
+  return table;
+}
+
+ResultTable search_table(const StudySummary& study) {
+  ResultTable table{
+      .name = "search",
+      .title = "What was searched for, beside the grid",
+      .about =
+          "Ranked by the ranking value, which the search looks for low ones of. The windows "
+          "that chose a find are the ones that it is told by here.",
+      .columns = {{.name = "number", .title = "#"},
+                  kSetting,
+                  {.name = "from", .title = "from"},
+                  {.name = "found_by", .title = "found"},
+                  {.name = "rank_value", .title = "ranking value", .digits = 3},
+                  kBeyond,
+                  kInsideCost,
+                  kCopyBeyond,
+                  {.name = "windows", .title = "windows"}}};
+  int64_t number = 0;
+  for (const Candidate& one : study.candidates) {
+    const bool searched = !one.found_by.empty();
+    if (one.finalist) ++number;
+    if (!one.finalist && !searched) continue;
+    table.rows.push_back({one.finalist ? ResultValue(number) : ResultValue(), one.scheme,
+                          searched ? "search" : "grid",
+                          searched ? ResultValue(one.found_by) : ResultValue(), rank_value(one),
+                          mean(one.beyond), mean(one.inside_cost), mean(one.copy_beyond),
+                          whole(one.windows)});
   }
   return table;
 }

@@ -16,6 +16,7 @@ ResultTable ranking_table(const StudySummary& study);
 ResultTable loss_table(const StudySummary& study);
 ResultTable copy_table(const StudySummary& study);  // no rows where no copy test was run
 ResultTable cost_table(const StudySummary& study);
+ResultTable search_table(const StudySummary& study);  // finalists, and all that was searched for
 ResultTable distance_table(const StudySummary& study);
 ResultTable pair_table(const StudySummary& study);
 ResultTable band_table(const StudySummary& study);

@@ -39,7 +39,7 @@ bool is_number(char c) { return ('0' <= c && c <= '9') || c == '.' || c == '-' |
 
 }  // namespace
 
-std::string paragraph(std::string_view text, std::string_view first, size_t hang) {
+std::string paragraph(std::string_view text, std::string_view first, size_t hang, size_t width) {
   std::string out(first);
   size_t used = width_of(first);
   bool line_is_empty = true;
@@ -54,9 +54,9 @@ std::string paragraph(std::string_view text, std::string_view first, size_t hang
     std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
-    if (!line_is_empty && used + 1 + width_of(word) > kLineWidth) next_line();
-    while (line_is_empty && used + width_of(word) > kLineWidth) {
-      const size_t head = head_of(word, kLineWidth - std::min(used, kLineWidth));
+    if (!line_is_empty && used + 1 + width_of(word) > width) next_line();
+    while (line_is_empty && used + width_of(word) > width) {
+      const size_t head = head_of(word, width - std::min(used, width));
       if (head == 0 && used <= hang) break;  // no line holds it, and it stays whole
       out += word.substr(0, head);
       word.remove_prefix(head);

@@ -3,6 +3,7 @@
 #ifndef ROPEWALK_CLI_TEXT_LAYOUT_H_
 #define ROPEWALK_CLI_TEXT_LAYOUT_H_
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,19 @@ namespace ropewalk {
 
 inline constexpr size_t kLineWidth = 110;
 
-// The text in lines of at most kLineWidth characters, parted at spaces; the first behind `first`,
+// How a page's columns are shared out: names of settings left, curves or numbers right.
+struct PageWidth {
+  size_t line = kLineWidth;  // characters; at least 72
+
+  size_t name() const { return std::clamp<size_t>(line - 52, 20, 40); }
+  size_t curve() const { return std::min<size_t>(line - name() - 8, 64); }
+};
+
+// The text in lines of at most `width` characters, parted at spaces; the first behind `first`,
 // the others behind as many spaces as `hang` says. A word that is too long for a line is parted
 // behind a . , / or : in it, or stays whole.
-std::string paragraph(std::string_view text, std::string_view first, size_t hang);
+std::string paragraph(std::string_view text, std::string_view first, size_t hang,
+                      size_t width = kLineWidth);
 
 // Rows of cells; all columns but the last as wide as their widest cell (at most kWidestCell), the
 // last one wrapped beneath itself. Cells that are too wide for their column push the rest of the

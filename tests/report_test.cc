@@ -1,6 +1,8 @@
 // `ropewalk report` and `merge-study` as their users meet them: from a study's file alone.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "ropewalk/study/merge.h"
 #include "tests/run_command.h"
@@ -98,6 +100,42 @@ TEST_F(ReportTest, TheTerminalShowsCurvesTablesAndWords) {
   for (const char* part :
        {"\u2502", "\u2588", "Best overall", "cap,window=16", "Pairs in each band"})
     EXPECT_THAT(result.out, HasSubstr(part));
+}
+
+// Only commands are longer than the lines.
+TEST_F(ReportTest, TheTerminalsPageIsAsWideAsAsked) {
+  ASSERT_EQ(extend("a.db", {"--windows", "2", "--search", "2"}).status, 0);
+  for (const size_t width : {72, 80, 120}) {
+    const RunResult result = run({"report", path("a.db"), "--width", std::to_string(width)});
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) {
+      const auto characters =
+          std::ranges::count_if(line, [](char c) { return (c & '\xc0') != '\x80'; });
+      const bool is_command = line.starts_with("  llama.cpp ") || line.starts_with("  vllm ") ||
+                              line.starts_with("  transformers ") ||
+                              line.starts_with("  Ropewalk only ") || line.starts_with("To run ");
+      if (is_command) continue;
+      EXPECT_LE(characters, width) << line;
+    }
+  }
+  EXPECT_EQ(run({"report", path("a.db"), "--width", "20"}).status, 2);
+}
+
+TEST_F(ReportTest, WhatWasSearchedForStandsBesideTheGrid) {
+  ASSERT_EQ(extend("a.db", {"--windows", "2", "--search", "2"}).status, 0);
+  const Json json = report_json("a.db");
+  size_t searched = 0;
+  for (const Json& row : json.at("tables").at("search").at("rows")) {
+    searched += row.at("from") == "search";
+    EXPECT_EQ(row.at("from") == "search", !row.at("found_by").is_null());
+    EXPECT_TRUE(row.at("from") == "search" || !row.at("number").is_null());
+  }
+  EXPECT_GE(searched, 1u);
+  EXPECT_FALSE(json.at("pictures").at("search").at("data").at("values").empty());
+  EXPECT_THAT(run({"report", path("a.db")}).out, HasSubstr("Search past the grid"));
+  ASSERT_EQ(extend("b.db", kFew).status, 0);
+  EXPECT_FALSE(report_json("b.db").at("tables").contains("search"));
 }
 
 TEST_F(ReportTest, OneWindowOneCandidateAndNoCopyTestAreSaid) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace ropewalk {
 namespace {
 
@@ -32,6 +34,12 @@ Json filters(const PictureAxis& x, const PictureAxis& y) {
   return all;
 }
 
+Json color_of(const SeriesLook& look) { return look.color; }
+Json shape_of(const SeriesLook& look) { return look.shape; }
+Json dash_of(const SeriesLook& look) {
+  return look.dash.empty() ? Json::array({1, 0}) : Json(look.dash);
+}
+
 // Values are the same across layers, so scales are given once and by hand.
 template <typename Of>
 Json scale(const std::vector<Series>& series, const Of& of) {
@@ -43,9 +51,9 @@ Json scale(const std::vector<Series>& series, const Of& of) {
   return out;
 }
 
-Json by_series(const std::string& column, Json scale) {
+Json by_series(const std::string& column, const Json& title, Json scale) {
   Json out = {{"field", column}, {"type", "nominal"}, {"scale", std::move(scale)}};
-  out["legend"] = {{"orient", "bottom"}, {"columns", 1}, {"title", nullptr}};
+  out["legend"] = {{"orient", "bottom"}, {"columns", 1}, {"title", title}, {"symbolOpacity", 1}};
   return out;
 }
 
@@ -61,7 +69,11 @@ void add_rules(const std::vector<PictureRule>& rules, const char* channel, Json&
     if (rule.text.empty()) continue;
     Json text = {{"type", "text"}, {"text", rule.text}, {"color", kRuleColor}, {"align", "left"}};
     if (upright) {
-      text["dx"] = 4;
+      constexpr size_t kCharacter = 7;  // pixels
+      const std::string is_near_edge =
+          fmt::format("scale('x', datum.at) > width - {}", kCharacter * rule.text.size());
+      text["align"] = {{"expr", is_near_edge + " ? 'right' : 'left'"}};
+      text["dx"] = {{"expr", is_near_edge + " ? -4 : 4"}};
       text["baseline"] = "top";
       encoding["y"] = {{"value", 2 + 15 * line_above++}};
     } else {
@@ -90,6 +102,57 @@ void add_choice(const std::vector<Series>& series, const std::string& column, Js
   spec["transform"].push_back({{"filter", "indexof(shown, datum." + column + ") >= 0"}});
 }
 
+// Between a row's label and its group's title. A title's own row has no label.
+constexpr const char* kBeforeGroup = "  ";
+
+Json group_rows(const std::vector<HeatGroup>& groups) {
+  Json rows = Json::array();
+  for (const HeatGroup& group : groups) {
+    rows.push_back(grouped_row("", group.title));
+    for (const std::string& label : group.labels) rows.push_back(grouped_row(label, group.title));
+  }
+  return rows;
+}
+
+// Across the grid, so that long names have room on a phone too.
+Json group_titles(const HeatPicture& picture, const Json& y) {
+  Json values = Json::array();
+  for (const HeatGroup& group : picture.groups)
+    values.push_back({{picture.y.column, grouped_row("", group.title)}, {"group", group.title}});
+  return {{"data", {{"values", std::move(values)}}},
+          {"mark",
+           {{"type", "text"},
+            {"align", "left"},
+            {"baseline", "middle"},
+            {"dy", 2},
+            {"fontWeight", 600},
+            {"limit", {{"expr", "width"}}}}},
+          {"encoding",
+           {{"x", {{"value", 0}}},
+            {"y", y},
+            {"text", {{"field", "group"}, {"type", "nominal"}}},
+            {"tooltip", {{"field", "group"}, {"type", "nominal"}}}}}};
+}
+
+// Of a scale that draws some of the series.
+void set_looks(const std::vector<Series>& series, const Json& domain, Json& range) {
+  const auto place_of = [&](const Json& name) {
+    return std::ranges::find_if(series, [&](const Series& one) { return name == one.name; }) -
+           series.begin();
+  };
+  if (!domain.is_array() || !range.is_array() || domain.size() != range.size()) return;
+  if (std::ranges::none_of(domain,
+                           [&](const Json& name) { return place_of(name) < std::ssize(series); }))
+    return;
+  size_t next = series.size();
+  for (size_t k = 0; k < domain.size(); ++k) {
+    const auto place = static_cast<size_t>(place_of(domain[k]));
+    const SeriesLook look = look_of(place < series.size() ? place : next++);
+    const bool is_color = range[k].is_string() && range[k].get<std::string>().starts_with('#');
+    range[k] = range[k].is_array() ? dash_of(look) : is_color ? color_of(look) : shape_of(look);
+  }
+}
+
 }  // namespace
 
 Json line_spec(const LinePicture& picture, const std::vector<Series>& series) {
@@ -100,25 +163,22 @@ Json line_spec(const LinePicture& picture, const std::vector<Series>& series) {
   Json x = axis_json(picture.x, true);
   const Json y = axis_json(picture.y, false);
   if (picture.bars || !picture.is_line) x["scale"]["padding"] = 10;  // whole shapes at the edges
-  const Json color = by_series(
-      picture.series, scale(series, [](const SeriesLook& look) { return Json(look.color); }));
-  const Json dash = by_series(picture.series, scale(series, [](const SeriesLook& look) {
-                                return look.dash.empty() ? Json::array({1, 0}) : Json(look.dash);
-                              }));
-  const Json shape = by_series(
-      picture.series, scale(series, [](const SeriesLook& look) { return Json(look.shape); }));
+  const auto look = [&](const auto& of) {
+    return by_series(picture.series, picture.series_title, scale(series, of));
+  };
+  const Json color = look(color_of);
+  const Json dash = look(dash_of);
+  const Json shape = look(shape_of);
   Json layers = Json::array();
   if (!picture.low.empty()) {
     const Json mark = picture.bars ? Json{{"type", "rule"}, {"opacity", 0.7}}
                                    : Json{{"type", "area"}, {"opacity", 0.13}};
     Json low = y;
     low["field"] = picture.low;
-    Json plain = color;
-    plain["legend"] = nullptr;
     layers.push_back(
         {{"mark", mark},
          {"encoding",
-          {{"x", x}, {"y", low}, {"y2", {{"field", picture.high}}}, {"color", plain}}}});
+          {{"x", x}, {"y", low}, {"y2", {{"field", picture.high}}}, {"color", color}}}});
   }
   if (picture.is_line) {
     layers.push_back({{"mark", {{"type", "line"}, {"strokeWidth", 2}}},
@@ -127,10 +187,10 @@ Json line_spec(const LinePicture& picture, const std::vector<Series>& series) {
   Json points = {{"mark", {{"type", "point"}, {"filled", true}, {"size", 45}, {"opacity", 1}}},
                  {"encoding", {{"x", x}, {"y", y}, {"color", color}, {"shape", shape}}}};
   points["encoding"]["tooltip"] =
-      Json::array({{{"field", picture.series}, {"title", "setting"}},
+      Json::array({{{"field", picture.series}, {"title", picture.series_title}},
                    {{"field", picture.x.column}, {"title", picture.x.title}},
                    {{"field", picture.y.column}, {"title", picture.y.title}, {"format", ".4~f"}}});
-  if (picture.is_line && !picture.bars) {
+  if (picture.is_line && !picture.bars && !picture.x.is_whole) {
     points["transform"] =
         Json::array({{{"window", Json::array({{{"op", "row_number"}, {"as", "place"}}})},
                       {"groupby", Json::array({picture.series})}},
@@ -157,23 +217,22 @@ Json point_spec(const PointPicture& picture, const std::vector<std::string>& kin
   Json tooltip = Json::array();
   for (const std::string& column : picture.tooltip) tooltip.push_back({{"field", column}});
   Json layers = Json::array();
-  layers.push_back(
-      {{"mark", {{"type", "point"}, {"filled", true}, {"size", 70}, {"opacity", 0.9}}},
-       {"encoding",
-        {{"x", x},
-         {"y", y},
-         {"color",
-          by_series(picture.kind,
-                    scale(series, [](const SeriesLook& look) { return Json(look.color); }))},
-         {"shape",
-          by_series(picture.kind,
-                    scale(series, [](const SeriesLook& look) { return Json(look.shape); }))},
-         {"tooltip", tooltip}}}});
+  layers.push_back({{"mark", {{"type", "point"}, {"filled", true}, {"size", 70}, {"opacity", 0.9}}},
+                    {"encoding",
+                     {{"x", x},
+                      {"y", y},
+                      {"color", by_series(picture.kind, nullptr, scale(series, color_of))},
+                      {"shape", by_series(picture.kind, nullptr, scale(series, shape_of))},
+                      {"tooltip", tooltip}}}});
   layers.push_back({{"mark", {{"type", "text"}, {"dy", -9}, {"fontSize", 11}}},
                     {"encoding", {{"x", x}, {"y", y}, {"text", {{"field", picture.label}}}}}});
   add_rules(picture.x_rules, "x", layers);
   out["layer"] = std::move(layers);
   return out;
+}
+
+std::string grouped_row(const std::string& label, const std::string& group) {
+  return label + kBeforeGroup + group;
 }
 
 Json heat_spec(const HeatPicture& picture) {
@@ -187,14 +246,22 @@ Json heat_spec(const HeatPicture& picture) {
         {"field", field.column}, {"type", "ordinal"}, {"title", field.title}, {"sort", nullptr}};
   };
   Json x = side(picture.x);
-  x["axis"] = {{"labelAngle", 0}, {"orient", "top"}};
+  x["axis"] = {{"labelAngle", 0},
+               {"labelFontSize", 11},
+               {"labelSeparation", 0},
+               {"labelExpr", "split(datum.label, ' ')"}};  // a line for each word
   Json y = side(picture.y);
   y["axis"] = {{"labelLimit", kLongestLabel}};
+  if (!picture.groups.empty()) {
+    y["axis"]["labelExpr"] = fmt::format("split(datum.label, '{}')[0]", kBeforeGroup);
+    y["axis"]["ticks"] = false;
+    y["scale"]["domain"] = group_rows(picture.groups);
+  }
   const std::string value = "datum." + picture.value.column;
   const Json number = {
       {"field", picture.value.column}, {"type", "quantitative"}, {"title", picture.value.title}};
   Json color = number;
-  color["scale"] = {{"scheme", "viridis"}, {"domain", {0, 1}}, {"clamp", true}};
+  color["scale"] = {{"scheme", "viridis"}, {"domain", {0, picture.highest}}, {"clamp", true}};
   color["legend"] = nullptr;
   Json text = number;
   text["format"] = ".2f";
@@ -202,14 +269,27 @@ Json heat_spec(const HeatPicture& picture) {
   for (const PictureField* field : {&picture.y, &picture.x, &picture.value})
     tooltip.push_back({{"field", field->column}, {"title", field->title}});
   const Json text_color = {
-      {"condition", {{"test", fmt::format("{} > {}", value, kLightEnough)}, {"value", "black"}}},
+      {"condition",
+       {{"test", fmt::format("{} > {}", value, kLightEnough * picture.highest)},
+        {"value", "black"}}},
       {"value", "white"}};
   out["layer"] =
       Json::array({{{"mark", {{"type", "rect"}}},
                     {"encoding", {{"x", x}, {"y", y}, {"color", color}, {"tooltip", tooltip}}}},
                    {{"mark", {{"type", "text"}, {"fontSize", 11}}},
                     {"encoding", {{"x", x}, {"y", y}, {"text", text}, {"color", text_color}}}}});
+  if (!picture.groups.empty()) out["layer"].push_back(group_titles(picture, y));
   return out;
+}
+
+Json with_looks(Json spec, const std::vector<Series>& series) {
+  if (spec.is_object() && spec.contains("domain") && spec.contains("range")) {
+    set_looks(series, spec["domain"], spec["range"]);
+    return spec;
+  }
+  if (!spec.is_structured()) return spec;
+  for (Json& part : spec) part = with_looks(std::move(part), series);
+  return spec;
 }
 
 }  // namespace ropewalk

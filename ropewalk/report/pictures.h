@@ -24,7 +24,8 @@ struct PictureRule {
   std::string text;
 };
 
-// Lines by series, with intervals where the table has them, and a shape on every fourth point.
+// Lines by series, with intervals where the table has them, and a shape on every fourth point, or on
+// every one of bars and whole numbers.
 struct LinePicture {
   PictureAxis x;
   PictureAxis y;
@@ -33,6 +34,7 @@ struct LinePicture {
   bool bars = false;    // intervals as bars on every point; else as a band
   bool is_line = true;  // false: points alone
   std::string series;   // column
+  std::string series_title = "setting";
   bool is_own = false;  // series of its own, all drawn: no reader's choice of the page's
   std::vector<PictureRule> x_rules;
   std::vector<PictureRule> y_rules;
@@ -56,14 +58,28 @@ struct PictureField {
   std::string title;
 };
 
-// A grid of cells, colours from 0 to 1, each with its number. Rows and columns stand as the table has
-// them first.
+// Rows of a grid under a title of their own. Their values of y are the label, two spaces, the title.
+struct HeatGroup {
+  std::string title;
+  std::vector<std::string> labels;
+};
+
+// A grid of cells, colours from 0 to `highest`, each with its number. Rows and columns stand as the
+// table has them first, or rows as the groups say, where there are some.
 struct HeatPicture {
   PictureField x;
   PictureField y;
   PictureField value;
+  double highest = 1;
+  std::vector<HeatGroup> groups;
 };
+// The value of y that a row of a group has.
+std::string grouped_row(const std::string& label, const std::string& group);
 nlohmann::ordered_json heat_spec(const HeatPicture& picture);
+
+// The specification with the looks that the page's series have, where it draws series of these names;
+// other series beside them get looks that the page does not use.
+nlohmann::ordered_json with_looks(nlohmann::ordered_json spec, const std::vector<Series>& series);
 
 // The grey of rules, which a page puts its own in place of.
 inline constexpr const char* kRuleColor = "#767676";

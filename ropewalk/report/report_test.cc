@@ -142,6 +142,42 @@ TEST(Page, JsonHasPicturesThatAnyoneCanDraw) {
   EXPECT_EQ(json.at("sections")[0].at("cautions")[0], "Doubt.");
 }
 
+TEST(Pictures, AGridOfGroupsHasARowForEachTitle) {
+  const Json spec =
+      heat_spec({.x = {"length", "length"},
+                 .y = {"row", "depth"},
+                 .value = {"found", "found"},
+                 .highest = 0.5,
+                 .groups = {{"declared", {"0 %", "50 %"}}, {"cap,window=8", {"0 %"}}}});
+  const Json& domain = spec.at("layer")[0].at("encoding").at("y").at("scale").at("domain");
+  EXPECT_EQ(domain, Json::array({grouped_row("", "declared"), grouped_row("0 %", "declared"),
+                                 grouped_row("50 %", "declared"), grouped_row("", "cap,window=8"),
+                                 grouped_row("0 %", "cap,window=8")}));
+  const Json& titles = spec.at("layer")[2].at("data").at("values");
+  ASSERT_EQ(titles.size(), 2u);
+  EXPECT_EQ(titles[1].at("group"), "cap,window=8");
+  EXPECT_EQ(titles[1].at("row"), domain[3]);
+  EXPECT_EQ(spec.at("layer")[0].at("encoding").at("color").at("scale").at("domain"),
+            Json::array({0, 0.5}));
+}
+
+TEST(Pictures, SeriesOfThePageKeepTheirLooks) {
+  const std::vector<Series> page = {{.name = "declared"}, {.name = "window"}, {.name = "cap"}};
+  const std::vector<Series> own = {{.name = "cap"}, {.name = "other"}, {.name = "declared"}};
+  const LinePicture picture{.x = {.column = "x", .title = "x"},
+                            .y = {.column = "y", .title = "y"},
+                            .series = "scheme",
+                            .is_own = true};
+  const Json encoding = with_looks(line_spec(picture, own), page).at("layer")[0].at("encoding");
+  const auto range = [&](const char* channel) {
+    return encoding.at(channel).at("scale").at("range");
+  };
+  EXPECT_EQ(range("color"), Json::array({look_of(2).color, look_of(3).color, look_of(0).color}));
+  EXPECT_EQ(range("strokeDash"), Json::array({look_of(2).dash, look_of(3).dash, {1, 0}}));
+  const Json strange = line_spec(picture, {{.name = "1-9"}, {.name = "10-99"}});
+  EXPECT_EQ(with_looks(strange, page), strange) << "other series are left as they are";
+}
+
 TEST(Page, HtmlEscapesAndAsksForNothing) {
   const std::string html = to_html(some_page());
   EXPECT_THAT(html, HasSubstr("less &lt; more"));

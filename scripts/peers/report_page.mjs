@@ -1,9 +1,11 @@
 // peers: browser
 // The report's page in Chromium, at three widths, light and dark: what it asks for, whether it fits, what axe-core finds,
-// whether it is drawn, sorts by keyboard, switches series, and saves what can be read. Of two studies that it makes from
-// the project's own documents, a full one and a poor one (one window, one setting, no copy test), or of --study FILE.
+// whether every picture is drawn and shows its words whole, sorts and opens by keyboard, switches series, and saves what
+// can be read. Of two studies that it makes from the project's own documents, a full one with every picture there is, and
+// a poor one (one window, one setting, no copy test); or of --study FILE.
 //
 // report_page [--study FILE] [--shots FOLDER] [--json OUT]
+//   --shots  keeps a picture of each page and section, also as the colour-blind see it, and the page on paper
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -39,12 +41,22 @@ const study = (name, ...words) => {
   ropewalk("extend", ...words, "--study", path);
   return path;
 };
+const documents = ["docs/DESIGN.md", "docs/schemes.md"];
 const studies = options.study ? { given: resolve(options.study) } : {
-  full: study("full", "models/ropewalk-kjv-1m.gguf", "--to", "1024", "--windows", "4",
-    "--text", "docs/DESIGN.md", "docs/schemes.md"),
+  full: study("full", "models/ropewalk-kjv-1m.gguf", "--to", "1024", "--windows", "3", "--search", "6",
+    "--text", ...documents),
   poor: study("poor", "tests/fixtures/tiny_llama.gguf", "--to", "512", "--windows", "1", "--copy-windows", "0",
     "--scheme", "declared", "--text", "docs/DESIGN.md"),
 };
+if (studies.full) {
+  const given = ["models/ropewalk-kjv-1m.gguf", "--text", ...documents, "--into", studies.full];
+  ropewalk("bands", ...given);
+  ropewalk("recall", ...given, "--to", "1024", "--trials", "2", "--windows", "2", "--scheme", "declared", "yarn,factor=4",
+    "self_extend,group=4,window=128+temperature,factor=1.05");
+}
+const pictures = ["loss", "recall", "cost", "search", "distances", "spectrum", "table-bias_curve", "table-copy_by_position",
+  "table-pair_usage", "table-relations", "table-recall_latest", "table-recall_needles", "table-recall_order",
+  "table-recall_passkey"];
 
 const visit = async (browser, html, width, colorScheme, faults) => {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, acceptDownloads: true });
@@ -57,6 +69,32 @@ const visit = async (browser, html, width, colorScheme, faults) => {
   return page;
 };
 
+// Words of pictures that leave their picture or are cut short, and labels of an axis that lie on one another.
+const faultsOfWords = (page) => page.evaluate(() => {
+  const faults = [];
+  for (const svg of document.querySelectorAll(".picture svg")) {
+    const id = svg.closest("section").id;
+    const all = svg.getBoundingClientRect();
+    for (const text of svg.querySelectorAll("text")) {
+      const box = text.getBoundingClientRect();
+      if (box.width === 0 || getComputedStyle(text).opacity === "0") continue;
+      const out = Math.max(all.left - box.left, box.right - all.right, all.top - box.top, box.bottom - all.bottom);
+      if (out > 1) faults.push(`${id}: ${text.textContent} leaves the picture by ${Math.round(out)} px`);
+      if (innerWidth > 400 && text.textContent.includes("\u2026")) faults.push(`${id}: ${text.textContent} is cut`);
+    }
+    for (const axis of svg.querySelectorAll(".role-axis-label")) {
+      const boxes = [...axis.querySelectorAll("text")].filter((one) => getComputedStyle(one).opacity !== "0")
+        .map((one) => [one.textContent, one.getBoundingClientRect()]);
+      boxes.forEach(([name, a], k) => boxes.slice(k + 1).forEach(([other, b]) => {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 1 && down > 4) faults.push(`${id}: ${name} lies on ${other}`);
+      }));
+    }
+  }
+  return faults;
+});
+
 const looks = async (browser, name, html) => {
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [360, 768, 1280]) {
@@ -68,20 +106,76 @@ const looks = async (browser, name, html) => {
       check(`${at}: wider than the window by`, over, 0, over <= 0);
       const pictures = await page.$$eval(".picture", (all) => [all.length, all.filter((one) => one.querySelector("svg path, svg text")).length]);
       check(`${at}: pictures drawn`, `${pictures[1]} of ${pictures[0]}`, null, pictures[0] > 0 && pictures[0] === pictures[1]);
+      const words = await faultsOfWords(page);
+      check(`${at}: words of pictures cut or on one another`, words.length === 0 ? 0 : words.slice(0, 4).join("; "), 0, words.length === 0);
       await page.$$eval("details", (all) => all.forEach((lid) => { lid.open = true; }));
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      check(`${at}: wider with all lids open by`, wide, 0, wide <= 0);
+      // Shades are no ground that contrast can be told against.
+      const plain = await page.addStyleTag({ content: ".scroll { background: none !important; }" });
       await page.evaluate(axe);
       const found = (await page.evaluate(() => window.axe.run())).violations;
       const serious = found.filter((one) => ["serious", "critical"].includes(one.impact));
       check(`${at}: axe, all lids open`, serious.length === 0 ? `${found.length} lesser` : serious.map((one) => `${one.id} ${one.nodes[0].target}`).join("; "),
         0, serious.length === 0);
+      await plain.evaluate((style) => style.remove());
       await page.$$eval("details", (all) => all.forEach((lid) => { lid.open = false; }));
-      if (options.shots) {
-        mkdirSync(options.shots, { recursive: true });
-        await page.screenshot({ path: join(options.shots, `${name}-${colorScheme}-${width}.png`), fullPage: true });
-      }
+      if (options.shots) await shoot(page, `${name}-${colorScheme}-${width}`);
       await page.context().close();
     }
   }
+};
+
+const shoot = async (page, name) => {
+  const folder = join(options.shots, name);
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: `${folder}.png`, fullPage: true });
+  for (const section of await page.$$("section"))
+    await section.screenshot({ path: join(folder, `${await section.getAttribute("id")}.png`) });
+};
+
+// As seen without one of the three kinds of cones.
+const shootColourBlind = async (browser, name, html) => {
+  for (const type of ["deuteranopia", "protanopia", "tritanopia"]) {
+    const page = await visit(browser, html, 1280, "light", []);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setEmulatedVisionDeficiency", { type });
+    await shoot(page, `${name}-${type}-1280`);
+    await page.context().close();
+  }
+};
+
+// Tab alone comes to all that can be clicked, opens every lid, and shows where it is.
+const goesByKeyboard = async (browser, name, html) => {
+  const page = await visit(browser, html, 1280, "light", []);
+  await page.evaluate(() => {
+    globalThis.seen = new Set();
+    globalThis.unmarked = [];
+  });
+  for (let k = 0; k < 5000; ++k) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const here = document.activeElement;
+      if (here === document.body || seen.has(here)) return "round";
+      seen.add(here);
+      const style = getComputedStyle(here);
+      if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) unmarked.push(here.outerHTML.slice(0, 80));
+      return here.matches("details:not([open]) > summary") ? "lid" : "";
+    });
+    if (at === "round") break;
+    if (at === "lid") await page.keyboard.press("Enter");
+  }
+  const missed = await page.evaluate(() => [...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")]
+    .filter((one) => !seen.has(one)).map((one) => one.outerHTML.slice(0, 80)));
+  const [count, unmarked, closed] = await page.evaluate(() =>
+    [seen.size, unmarked, document.querySelectorAll("details:not([open])").length]);
+  check(`${name}: places that Tab misses, of ${count}`, missed.length === 0 ? 0 : missed[0], 0, missed.length === 0);
+  check(`${name}: places without a mark of focus`, unmarked.length === 0 ? 0 : unmarked[0], 0, unmarked.length === 0);
+  check(`${name}: lids that Enter leaves closed`, closed, 0, closed === 0);
+  const sorts = await page.$$eval("table", (all) => all.filter((table) =>
+    [...table.tHead.rows[0].cells].some((cell) => !cell.querySelector("button"))).length);
+  check(`${name}: tables with a column that cannot be sorted`, sorts, 0, sorts === 0);
+  await page.context().close();
 };
 
 const works = async (browser, name, html) => {
@@ -113,8 +207,13 @@ const works = async (browser, name, html) => {
     const [download] = await Promise.all([page.waitForEvent("download"), page.$eval(selector, (button) => button.click())]);
     return readFileSync(await download.path(), "utf8");
   };
-  const spec = JSON.parse(await saved("button[data-spec='loss']"));
-  check(`${name}: saved specification`, `${spec.data.values.length} rows`, null, spec.data.values.length > 0 && /vega-lite/.test(spec.$schema));
+  const drawn = await page.$$eval("section", (all) => all.filter((one) => one.querySelector(".picture")).map((one) => one.id));
+  const unsaved = [];
+  for (const id of drawn) {
+    const spec = JSON.parse(await saved(`button[data-spec='${id}']`));
+    if (spec.data.values.length === 0 || !/vega-lite/.test(spec.$schema)) unsaved.push(id);
+  }
+  check(`${name}: saved specifications`, `${drawn.length - unsaved.length} of ${drawn.length}`, null, drawn.length > 0 && unsaved.length === 0);
   const csv = await saved("button[data-csv='ranking']");
   check(`${name}: saved numbers`, csv.split("\r\n")[0].slice(0, 60), null, csv.startsWith("number,scheme,"));
   // On paper: light, all numbers open.
@@ -134,8 +233,14 @@ try {
   for (const [name, path] of Object.entries(studies)) {
     const html = join(folder, `${name}.html`);
     ropewalk("report", path, "-o", html);
+    if (name === "full") {
+      const missing = pictures.filter((id) => !readFileSync(html, "utf8").includes(`<section id="${id}">`));
+      check("full: pictures that are missing", missing.length === 0 ? 0 : missing.join(), 0, missing.length === 0);
+    }
     await looks(browser, name, html);
+    await goesByKeyboard(browser, name, html);
     await works(browser, name, html);
+    if (options.shots) await shootColourBlind(browser, name, html);
   }
 } finally {
   await browser.close();
