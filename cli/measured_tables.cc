@@ -63,8 +63,10 @@ std::string value_at(const ResultTable& table, const Grid& grid, const std::stri
   for (const auto& row : table.rows) {
     if (text_at(table, row, grid.rows) == row_text &&
         text_at(table, row, grid.columns) == column_text &&
-        (grid.group.empty() || text_at(table, row, grid.group) == group))
-      return text_at(table, row, grid.value);
+        (grid.group.empty() || text_at(table, row, grid.group) == group)) {
+      const std::optional<double> value = number_at(table, row, grid.value);
+      return value ? fmt::format("{:.2f}", *value) : "-";
+    }
   }
   return "-";
 }
@@ -73,7 +75,8 @@ std::string grid_text(const ResultTable& table, const Grid& grid, const PageWidt
   const std::vector<std::string> rows = different(table, grid.rows);
   const std::vector<std::string> columns = different(table, grid.columns);
   size_t longest_column = 0;
-  for (const std::string& column : columns) longest_column = std::max(longest_column, column.size());
+  for (const std::string& column : columns)
+    longest_column = std::max(longest_column, column.size());
   const size_t cell = std::max(kCell, longest_column + 2);
   size_t name = 0;
   for (const std::string& row : rows) name = std::max(name, std::min(row.size(), width.name()));
@@ -110,10 +113,9 @@ std::string lines_text(const ResultTable& table, const std::string& series, cons
   }
   if (table.rows.empty() || low > high) return text;
   const ResultColumn& of = table.columns[table.column(y)];
-  text += fmt::format("  {} to {}: {:.2f} (\u2581) to {:.2f} (\u2588){}, {} {} to {}\n", "lowest",
-                      "highest", low, high, of.unit.empty() ? "" : " " + of.unit,
-                      table.columns[table.column(x)].title, text_at(table, table.rows.front(), x),
-                      text_at(table, table.rows.back(), x));
+  text += fmt::format("  {:.2f} (\u2581) to {:.2f} (\u2588){}, {} {} to {}\n", low, high,
+                      of.unit.empty() ? "" : " " + of.unit, table.columns[table.column(x)].title,
+                      text_at(table, table.rows.front(), x), text_at(table, table.rows.back(), x));
   for (const std::string& name : different(table, series)) {
     std::vector<double> values;
     for (const auto& row : table.rows) {
