@@ -1,6 +1,7 @@
 #include "cli/bands_tables.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cli/bands_report.h"
 #include "ropewalk/report/pictures.h"
@@ -57,6 +58,12 @@ double highest_share(const ResultTable& table) {
   return highest > 0 ? highest : 1;
 }
 
+size_t n_different(const ResultTable& table, const std::string& column) {
+  std::set<ResultValue> values;
+  for (const auto& row : table.rows) values.insert(row[table.column(column)]);
+  return values.size();
+}
+
 std::vector<Series> distances_of(const ResultTable& table) {
   std::vector<Series> series;
   for (const auto& row : table.rows) {
@@ -82,7 +89,8 @@ StudyTable pair_usage(const UsageReport& report) {
                      : heat_spec({.x = {"distances", "distances (tokens)"},
                                   .y = {"pairs", "pairs of (tokens)"},
                                   .value = {"share", "share"},
-                                  .highest = highest_share(out.table)});
+                                  .highest = highest_share(out.table),
+                                  .n_rows = n_different(out.table, "pairs")});
   return out;
 }
 
@@ -108,11 +116,13 @@ StudyTable relations(const UsageReport& report) {
     }
   }
   const double highest = highest_share(table);
+  const size_t n_rows = n_different(table, "pairs");
   return {.table = std::move(table),
           .spec = heat_spec({.x = {"key", "key stands in"},
                              .y = {"pairs", "pairs of (tokens)"},
                              .value = {"share", "share"},
-                             .highest = highest}),
+                             .highest = highest,
+                             .n_rows = n_rows}),
           .description = "A grid of shares, by pairs and by where the key stands."};
 }
 

@@ -199,6 +199,7 @@ Section search_section(const StudySummary& study) {
                   "Points of loss beyond the trained length against the cost inside, one for "
                   "each finalist, of the grid and of the search. The table behind it has the "
                   "numbers."};
+  section.picture->spec["transform"].push_back({{"filter", "isValid(datum.number)"}});
   section.tables.push_back(table);
   return section;
 }

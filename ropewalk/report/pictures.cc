@@ -236,11 +236,12 @@ std::string grouped_row(const std::string& label, const std::string& group) {
 }
 
 Json heat_spec(const HeatPicture& picture) {
-  constexpr int kRowHeight = 22;         // pixels
+  constexpr size_t kRowHeight = 22;      // pixels
   constexpr int kLongestLabel = 150;     // pixels: a phone has 360
   constexpr double kLightEnough = 0.45;  // of the colours, for black text
   Json out = head();
-  out["height"] = {{"step", kRowHeight}};
+  const size_t n_rows = picture.groups.empty() ? picture.n_rows : group_rows(picture.groups).size();
+  out["height"] = kRowHeight * n_rows;
   const auto side = [](const PictureField& field) {
     return Json{
         {"field", field.column}, {"type", "ordinal"}, {"title", field.title}, {"sort", nullptr}};

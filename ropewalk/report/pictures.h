@@ -71,6 +71,7 @@ struct HeatPicture {
   PictureField y;
   PictureField value;
   double highest = 1;
+  size_t n_rows = 0;  // without groups
   std::vector<HeatGroup> groups;
 };
 // The value of y that a row of a group has.
