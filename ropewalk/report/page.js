@@ -18,7 +18,7 @@
     background: null,
     font: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif',
     view: { stroke: null },
-    legend: { labelColor: "var(--ink)", titleColor: "var(--ink)", labelLimit: 240, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, titleLimit: 290, symbolSize: 60 },
+    legend: { labelColor: "var(--ink)", titleColor: "var(--ink)", labelLimit: Math.min(560, innerWidth - 120), labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, titleLimit: 290, symbolSize: 60 },
     axis: {
       labelColor: "var(--ink)", titleColor: "var(--ink)", gridColor: "var(--grid)",
       domainColor: "var(--edge)", tickColor: "var(--edge)", labelFontSize: 12, titleFontSize: 12,
