@@ -207,13 +207,13 @@ const works = async (browser, name, html) => {
     const [download] = await Promise.all([page.waitForEvent("download"), page.$eval(selector, (button) => button.click())]);
     return readFileSync(await download.path(), "utf8");
   };
+  const spec = JSON.parse(await saved("button[data-spec='loss']"));
+  check(`${name}: saved specification`, `${spec.data.values.length} rows`, null, spec.data.values.length > 0 && /vega-lite/.test(spec.$schema));
+  ropewalk("report", studies[name], "--json", join(folder, `${name}.json`));
+  const given = JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8"));
   const drawn = await page.$$eval("section", (all) => all.filter((one) => one.querySelector(".picture")).map((one) => one.id));
-  const unsaved = [];
-  for (const id of drawn) {
-    const spec = JSON.parse(await saved(`button[data-spec='${id}']`));
-    if (spec.data.values.length === 0 || !/vega-lite/.test(spec.$schema)) unsaved.push(id);
-  }
-  check(`${name}: saved specifications`, `${drawn.length - unsaved.length} of ${drawn.length}`, null, drawn.length > 0 && unsaved.length === 0);
+  const unsaved = drawn.filter((id) => !given.pictures[id]?.data.values.length);
+  check(`${name}: specifications in --json`, `${drawn.length - unsaved.length} of ${drawn.length}`, null, drawn.length > 0 && unsaved.length === 0);
   const csv = await saved("button[data-csv='ranking']");
   check(`${name}: saved numbers`, csv.split("\r\n")[0].slice(0, 60), null, csv.startsWith("number,scheme,"));
   // On paper: light, all numbers open.
