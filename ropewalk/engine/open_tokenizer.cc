@@ -3,12 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/vocabulary.h"
 #include "ropewalk/formats/gguf.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/mapped_file.h"
+#include "ropewalk/text/hf_plain_files.h"
 #include "ropewalk/text/hf_tokenizer.h"
 #include "ropewalk/text/sentencepiece_file.h"
 
@@ -16,6 +18,14 @@ namespace ropewalk {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+Json load_if_there(const std::filesystem::path& path) {
+  return std::filesystem::exists(path) ? load_json(path.string()) : Json();
+}
+
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
 
 std::optional<bool> find_bool(const Json& config, const char* key) {
   if (!config.is_object() || !config.contains(key) || !config[key].is_boolean()) return {};
@@ -55,8 +65,7 @@ void add_tokens(const Json& config, const std::string& place, Vocabulary& vocabu
 std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const Json& config,
                                               const std::string& config_place) {
   const MappedFile file = MappedFile::open(path);
-  Vocabulary vocabulary = read_sentencepiece(
-      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
+  Vocabulary vocabulary = read_sentencepiece(text_of(file), path);
   add_tokens(config, config_place, vocabulary);
   const bool unigram = vocabulary.model == "t5";
   vocabulary.add_bos =
@@ -66,12 +75,44 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const Jso
   return make_tokenizer(vocabulary);
 }
 
+HfTokenizerFiles files_beside(const std::filesystem::path& directory, const Json& config) {
+  HfTokenizerFiles files{.config = config,
+                         .special_tokens = load_if_there(directory / "special_tokens_map.json"),
+                         .added_tokens = load_if_there(directory / "added_tokens.json"),
+                         .model_type = {}};
+  const Json model = load_if_there(directory / "config.json");
+  if (model.is_object() && model.contains("model_type") && model["model_type"].is_string())
+    files.model_type = model["model_type"].get<std::string>();
+  return files;
+}
+
+// Of directories from before tokenizer.json; null where there is none of these files.
+std::unique_ptr<Tokenizer> open_plain_files(const std::filesystem::path& directory,
+                                            const Json& config) {
+  const std::filesystem::path ids = directory / "vocab.json", merges = directory / "merges.txt";
+  const std::filesystem::path words = directory / "vocab.txt";
+  const std::string place = directory.string();
+  if (std::filesystem::exists(ids)) {
+    if (!std::filesystem::exists(merges)) {
+      throw Error(merges.string(), "must be there beside vocab.json").of(FaultKind::kMissingKey);
+    }
+    const MappedFile text = MappedFile::open(merges.string());
+    const HfTokenizerDocument document = read_bpe_files(load_json(ids.string()), text_of(text),
+                                                        files_beside(directory, config), place);
+    return make_hf_tokenizer(document.tokenizer, document.config, ids.string());
+  }
+  if (!std::filesystem::exists(words)) return nullptr;
+  const MappedFile text = MappedFile::open(words.string());
+  const HfTokenizerDocument document =
+      read_wordpiece_file(text_of(text), files_beside(directory, config), place);
+  return make_hf_tokenizer(document.tokenizer, document.config, words.string());
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> open_directory_tokenizer(const std::filesystem::path& directory) {
   const std::string config_path = (directory / "tokenizer_config.json").string();
-  Json config;
-  if (std::filesystem::exists(config_path)) config = load_json(config_path);
+  const Json config = load_if_there(config_path);
   const std::filesystem::path json = directory / "tokenizer.json";
   if (std::filesystem::exists(json)) {
     return make_hf_tokenizer(load_json(json.string()), config, json.string());
@@ -80,7 +121,9 @@ std::unique_ptr<Tokenizer> open_directory_tokenizer(const std::filesystem::path&
   if (std::filesystem::exists(model)) {
     return open_sentencepiece(model.string(), config, config_path);
   }
-  throw Error(directory.string(), "brings no tokenizer", "no tokenizer.json, no tokenizer.model",
+  if (std::unique_ptr<Tokenizer> plain = open_plain_files(directory, config)) return plain;
+  throw Error(directory.string(), "brings no tokenizer",
+              "no tokenizer.json, tokenizer.model, vocab.json or vocab.txt",
               "put one of them there");
 }
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import tokenizer_files
+import tokenizer_plain
 import tokenizer_texts
 import sentencepiece
 import tokenizers
@@ -52,18 +53,32 @@ OWN_PATTERNS = {
         r"[一-龥ࠀ-一가-퟿]+",
         r"\p{N}+",
     ],
+    "afmoe": [
+        r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))",
+        "[\u4e00-\u9fff\u3400-\u4dbf\u8c48-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf\u0e40-\u0eff"
+        "\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+",
+        r"[!-/:-@\[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|" + LINES,
+    ],
+    "kimi-k2": [
+        r"\p{Han}+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+" + CONTRACTIONS + r"?|"
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*" + CONTRACTIONS + r"?|"
+        r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + LINES
+    ],
     **dict.fromkeys(
         ("tiny_aya", "cohere2moe"), [r"\d{1,3}(?=(?:\d{3})*\b)", CASED + r"\p{N}{1,3}" + SYMBOLS]
     ),
 }
 
 
-def our_tokens(path, texts, special):
+def our_tokens(path, texts, special, bare=True):
     """({"ids", "returns"}) of strings or bytes."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump([text if isinstance(text, str) else list(text) for text in texts], file)
         file.flush()
-        command = [os.environ["ROPEWALK_PROGRAM"], "tokens", str(path), "--texts", file.name, "--bare", "--json"]
+        command = [os.environ["ROPEWALK_PROGRAM"], "tokens", str(path), "--texts", file.name, "--json"]
+        command += ["--bare"] if bare else []
         command += ["--special"] if special else []
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
@@ -91,11 +106,11 @@ class Rows:
         self.broken = tokenizer_texts.make_broken(max(1, count // 10))
         self.examples = []
 
-    def add(self, name, path, peer, theirs, special, broken=False, explain=None, exact=None):
+    def add(self, name, path, peer, theirs, special, broken=False, explain=None, exact=None, bare=True):
         """explain: from {text: (our ids, theirs)} to the texts whose mismatch is accounted for.
-        exact: as in add_returns."""
+        exact: as in add_returns. bare: without what the tokenizer adds around a text."""
         texts = self.texts + (self.broken if broken else [])
-        mine = our_tokens(path, texts, special)
+        mine = our_tokens(path, texts, special, bare)
         differing = {text: (a, b) for text, a, b in zip(texts, mine["ids"], theirs(texts)) if a != b}
         explained = explain(differing) if explain and differing else set()
         left = [text for text in differing if text not in explained]
@@ -285,6 +300,7 @@ def main() -> int:
             if "BPE, NMT" not in name:  # llama.cpp does not normalise BPE
                 rows.add_gguf(name, tokenizer_files.gguf_of_sentencepiece(path, folder / f"spm{i}.gguf"))
         rows.add_pretokenizers(training)
+        tokenizer_plain.add_rows(rows, training, folder / "plain")
 
         for how, text, mine, theirs in rows.examples:
             print(f"{how}\n   {text!r}\n   ours {mine}\n   peer {theirs}", file=sys.stderr)
