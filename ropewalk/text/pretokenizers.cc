@@ -184,6 +184,31 @@ constexpr std::string_view kDeepseekV3[] = {
     R"(\p{N}{1,3})", R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)",
     ROPEWALK_DEEPSEEK3_WORDS};
 
+constexpr std::string_view kAfmoeNames[] = {"afmoe"};
+// Scripts without spaces between words; the ranges are llama.cpp's.
+constexpr std::string_view kAfmoe[] = {
+    ROPEWALK_THREES(R"(\p{N})", R"((?!\p{N}))"),
+    R"([\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{8c48}-\x{faff}\x{3040}-\x{309f}\x{30a0}-\x{30ff})"
+    R"(\x{ff65}-\x{ff9f}\x{2f00}-\x{2fdf}\x{e40}-\x{e7f}\x{e80}-\x{eff}\x{1780}-\x{17ff})"
+    R"(\x{1000}-\x{109f}\x{aa60}-\x{aa7f}\x{a9e0}-\x{a9ff}\x{ac00}-\x{d7af}\x{1100}-\x{11ff}]+)",
+    ROPEWALK_DEEPSEEK3_WORDS};
+
+// The model's own classes leave out \p{Han}, which stands by itself: the script, without the marks
+// that it shares with others, which newer PCRE2s count under that name.
+#define ROPEWALK_HAN                                                          \
+  R"([\x{2e80}-\x{2e99}\x{2e9b}-\x{2ef3}\x{2f00}-\x{2fd5}\x{3005}\x{3007})"   \
+  R"(\x{3021}-\x{3029}\x{3038}-\x{303b}\x{3400}-\x{4dbf}\x{4e00}-\x{9fff})"   \
+  R"(\x{f900}-\x{fa6d}\x{fa70}-\x{fad9}\x{16fe2}\x{16fe3}\x{16ff0}\x{16ff1})" \
+  R"(\x{20000}-\x{2a6df}\x{2a700}-\x{2ebe0}\x{2f800}-\x{2fa1d}\x{30000}-\x{323af}])"
+#define ROPEWALK_NO_HAN "(?!" ROPEWALK_HAN ")"
+constexpr std::string_view kKimiK2Names[] = {"kimi-k2"};
+constexpr std::string_view kKimiK2[] = {
+    ROPEWALK_HAN "+|" ROPEWALK_LEAD "(?:" ROPEWALK_NO_HAN ROPEWALK_UPPER
+                 ")*(?:" ROPEWALK_NO_HAN ROPEWALK_LOWER ")+" ROPEWALK_CONTRACTIONS
+                 "?|" ROPEWALK_LEAD "(?:" ROPEWALK_NO_HAN ROPEWALK_UPPER
+                 ")+(?:" ROPEWALK_NO_HAN ROPEWALK_LOWER ")*" ROPEWALK_CONTRACTIONS
+                 R"(?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)" ROPEWALK_LINES_AND_SPACES};
+
 // Merges run over whole lines.
 constexpr std::string_view kGemma4Names[] = {"gemma4", "granite-embed-multi-311m"};
 constexpr std::string_view kSarvamNames[] = {"sarvam-moe"};
@@ -206,6 +231,8 @@ constexpr std::string_view kViking[] = {ROPEWALK_BLOOM_WORDS, R"(\p{N})"};
 #undef ROPEWALK_GPT4O_WORDS
 #undef ROPEWALK_DEEPSEEK3_WORDS
 #undef ROPEWALK_THREES
+#undef ROPEWALK_NO_HAN
+#undef ROPEWALK_HAN
 #undef ROPEWALK_LEAD
 #undef ROPEWALK_UPPER
 #undef ROPEWALK_LOWER
@@ -236,6 +263,8 @@ constexpr Pretokenizer kKnown[] = {
     {.names = kDeepseekLlmNames, .patterns = kDeepseekLlm},
     {.names = kDeepseekCoderNames, .patterns = kDeepseekCoder},
     {.names = kDeepseekV3Names, .patterns = kDeepseekV3},
+    {.names = kAfmoeNames, .patterns = kAfmoe},
+    {.names = kKimiK2Names, .patterns = kKimiK2},
     {.names = kBloomNames, .patterns = kBloom},
     {.names = kVikingNames, .patterns = kViking},
     {.names = kGemma4Names,

@@ -45,6 +45,12 @@ TEST(Pretokenizers, CutAsTheirModelsDo) {
   EXPECT_THAT(words("chameleon", "IMGIMGABZ    a"), ElementsAre("IMGIMGABZ", "    ", "a"));
   EXPECT_THAT(words("deepseek-llm", "a1!\xef\xbc\x81\n"),
               ElementsAre("a", "1", "!\xef\xbc\x81", "\n"));
+  EXPECT_THAT(words("afmoe",
+                    "a1234567 \xe6\x97\xa5"
+                    "b"),
+              ElementsAre("a", "1", "234", "567", " ", "\xe6\x97\xa5", "b"));
+  EXPECT_THAT(words("kimi-k2", "aB\xe6\x97\xa5we're 1234"),
+              ElementsAre("a", "B", "\xe6\x97\xa5", "we're", " ", "123", "4"));
   EXPECT_THAT(words("seed-coder", "ab 1.\n"), ElementsAre("ab", " ", "1", ".", "\n"));
   EXPECT_THAT(words("gemma4", "a b\n\nc"), ElementsAre("a b", "\n\n", "c"));
 }
