@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/mxfp4_matrices.h"
+#include "ropewalk/formats/mxfp4_apart.h"
 
 namespace ropewalk {
 namespace {
@@ -98,6 +100,13 @@ int64_t Storage::stored_row(int64_t row) const {
   return row;
 }
 
+bool TensorNames::ignores(const std::string& name) const {
+  return std::ranges::any_of(ignored,
+                             [&](const std::string& end) { return name.ends_with(end); }) ||
+         std::ranges::any_of(ignored_starts,
+                             [&](const std::string& start) { return name.starts_with(start); });
+}
+
 Weights::Weights(const TensorSource& source, TensorNames names)
     : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {
   const std::string root = names_.root;
@@ -182,8 +191,55 @@ const TensorInfo& Weights::tensor(const std::string& name, int64_t rows, int64_t
   return info;
 }
 
+bool Weights::is_transposed(const std::string& name, int64_t rows, int64_t inputs) {
+  const TensorInfo* const info = source_.find_tensor(name);
+  if (info == nullptr) return false;  // which is said where it is read
+  if (rows == inputs) {
+    throw Error(source_.name() + ": tensor " + name,
+                "must not hold square matrices: versions of transformers store them both ways",
+                shape_text(info->shape))
+        .of(FaultKind::kConflict);
+  }
+  return row_length(*info) == static_cast<uint64_t>(rows);
+}
+
+const TensorInfo& Weights::bytes(const std::string& name, const std::vector<uint64_t>& wanted) {
+  const TensorInfo& info = find(name, wanted);
+  const std::string place = source_.name() + ": tensor " + name;
+  if (info.type != TensorType::kU8) {
+    throw Error(place, "must hold bytes (U8), as MXFP4 does", info.type_name)
+        .of(FaultKind::kBadType);
+  }
+  if (info.shape != wanted) {
+    throw Error(place, "must have shape " + shape_text(wanted), shape_text(info.shape))
+        .of(FaultKind::kWrongLength);
+  }
+  return info;
+}
+
+WeightRows Weights::mxfp4_matrix(const std::string& name, const Storage& storage, int64_t outputs,
+                                 int64_t inputs) {
+  const auto width = static_cast<int64_t>(kMxfp4Elements);
+  if (inputs % width != 0) {
+    throw Error(source_.name() + ": tensor " + name + kMxfp4Blocks,
+                "must have rows of whole blocks of " + std::to_string(width),
+                std::to_string(inputs) + " inputs")
+        .of(FaultKind::kNotDivisible);
+  }
+  std::vector<uint64_t> shape = {static_cast<uint64_t>(storage.matrices),
+                                 static_cast<uint64_t>(outputs / storage.matrices),
+                                 static_cast<uint64_t>(inputs / width)};
+  const TensorInfo& scales = bytes(name + kMxfp4Scales, shape);
+  shape.push_back(kMxfp4Bytes);
+  const TensorInfo& blocks = bytes(name + kMxfp4Blocks, shape);
+  return mxfp4_rows(source_, blocks, scales, storage, outputs, inputs);
+}
+
 WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inputs) {
-  const Storage storage = storage_of(name);
+  Storage storage = storage_of(name);
+  if (storage.either_way)
+    storage.transposed = is_transposed(name, outputs / storage.matrices, inputs);
+  if (storage.mxfp4) return mxfp4_matrix(name, storage, outputs, inputs);
   if (!storage.is_plain()) {
     auto stored = std::make_shared<StoredMatrices>(source_, storage, outputs, inputs);
     const int64_t tensors = std::max<int64_t>(storage.tensors, 1);
@@ -239,8 +295,12 @@ std::vector<float> Weights::vector_if(const std::string& name, int64_t size) {
 }
 
 int64_t Weights::count_of(const std::string& name) const {
+  const Storage storage = storage_of(name);
   int64_t count = 0;
-  for (int64_t k = 0; k < std::max<int64_t>(storage_of(name).tensors, 1); ++k) {
+  if (const TensorInfo* const blocks = source_.find_tensor(name + kMxfp4Blocks);
+      storage.mxfp4 && blocks != nullptr)
+    return static_cast<int64_t>(2 * element_count(*blocks));
+  for (int64_t k = 0; k < std::max<int64_t>(storage.tensors, 1); ++k) {
     const TensorInfo* const info = source_.find_tensor(numbered(name, k));
     if (info == nullptr) break;  // what is missing is named where it is read
     count += static_cast<int64_t>(element_count(*info));
@@ -252,9 +312,7 @@ void Weights::refuse_unused(const std::string& family) const {
   for (const TensorInfo& info : source_.tensors()) {
     const bool frequencies =
         info.name.find("rope_f") != std::string::npos || info.name.ends_with("rotary_emb.inv_freq");
-    const bool ignored = std::ranges::any_of(
-        names_.ignored, [&](const std::string& end) { return info.name.ends_with(end); });
-    if (frequencies || ignored || used_->contains(info.name)) continue;
+    if (frequencies || names_.ignores(info.name) || used_->contains(info.name)) continue;
     throw Error(info.name, "a tensor that the " + family + " family does not have",
                 shape_text(info.shape),
                 "the model is of another family, or a variant that is not run yet");

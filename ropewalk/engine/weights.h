@@ -42,12 +42,19 @@ struct Storage {
   int64_t matrices = 1;
   // Each matrix is (inputs, outputs).
   bool transposed = false;
+  // Or it is not: versions differ, and the stored shape tells.
+  bool either_way = false;
   // Each matrix's rows are parts, one below the other, of so many rows, and lie dealt into groups, as
   // heads of queries, keys and values are: parts {4, 2} in two groups lie as 0 1 4 2 3 5.
   std::vector<int64_t> parts = {};
   int64_t groups = 1;
+  // Elements and scales lie in tensors of their own: "up_blocks", "up_scales", matrices not
+  // transposed. Biases are as ever.
+  bool mxfp4 = false;
 
-  bool is_plain() const { return tensors == 0 && !transposed && parts.empty(); }
+  bool is_plain() const {
+    return tensors == 0 && !transposed && !either_way && parts.empty() && !mxfp4;
+  }
 
   // Where row r of a matrix lies in it.
   int64_t stored_row(int64_t row) const;
@@ -69,10 +76,14 @@ struct TensorNames {
   std::string root = {};
   // Ends of names that hold no weights: masks, say, that some versions saved.
   std::vector<std::string> ignored = {};
+  // Starts of names of another model's weights, that this one goes without: towers of images.
+  std::vector<std::string> ignored_starts = {};
   // What some files have in place of `root`.
   std::vector<std::string> other_roots = {};
   // Endings that older files have in place of ".weight" and ".bias": {"weight", "gamma"}.
   std::vector<Rename> other_kinds = {};
+
+  bool ignores(const std::string& name) const;
 };
 
 class Weights {
@@ -116,6 +127,12 @@ class Weights {
   const Rename* rename_of(const std::string& part) const;
   Storage storage_of(const std::string& name) const;
   const TensorInfo& find(const std::string& name, const std::vector<uint64_t>& wanted);
+  // By the shape of the tensor. Throws Error where its matrices are square.
+  bool is_transposed(const std::string& name, int64_t rows, int64_t inputs);
+  // Of exactly this shape.
+  const TensorInfo& bytes(const std::string& name, const std::vector<uint64_t>& wanted);
+  WeightRows mxfp4_matrix(const std::string& name, const Storage& storage, int64_t outputs,
+                          int64_t inputs);
 
   const TensorSource& source_;
   TensorNames names_;

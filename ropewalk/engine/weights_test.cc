@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <cstring>
+
+#include "ropewalk/engine/mxfp4_matrices.h"
 #include "ropewalk/engine/test_support.h"
 
 namespace ropewalk {
@@ -80,6 +84,100 @@ TEST(Weights, DealtColumnsOfStackedMatrices) {
               ElementsAre(0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15));
   EXPECT_EQ(weights.name_of("ffn_up", 0, "bias"), "h.0.up_bias");
   EXPECT_THAT(weights.vector("h.0.up_bias", 8), ElementsAre(0, 2, 1, 3, 4, 6, 5, 7));
+}
+
+TEST(Weights, ShapesTellWhetherMatricesAreTransposed) {
+  const Storage storage = {.bare = true, .matrices = 2, .either_way = true};
+  const MemorySource plain(Tensors{{"h.0.up", counting({2, 1, 2})}});
+  const MemorySource turned(Tensors{{"h.0.up", counting({2, 2, 1})}});
+  for (const MemorySource* source : {&plain, &turned}) {
+    Weights weights = weights_of(*source, storage);
+    EXPECT_THAT(all_of(weights.matrix("h.0.up", 2, 2)), ElementsAre(0, 1, 2, 3));
+  }
+  const MemorySource square(Tensors{{"h.0.up", counting({2, 2, 2})}});
+  Weights weights = weights_of(square, storage);
+  EXPECT_THAT(message_of([&] { weights.matrix("h.0.up", 4, 2); }),
+              HasSubstr("h.0.up: must not hold square matrices"));
+}
+
+// Numbers of bytes that all are the same: blocks of 16, and a scale for each.
+MemorySource::Tensor bytes(std::vector<uint64_t> shape, uint8_t value) {
+  size_t count = 1;
+  for (const uint64_t length : shape) count *= length;
+  std::vector<float> values(count / sizeof(float));
+  std::memset(values.data(), value, count);
+  return {std::move(shape), std::move(values), TensorType::kU8};
+}
+
+// Two experts whose gate and up lie in turn. Every byte is 0.5 below 1; a row's scale tells it.
+Tensors mxfp4_experts() {
+  Tensors tensors = {{"h.0.up_blocks", bytes({2, 4, 1, 16}, 0x21)},
+                     {"h.0.up_scales", bytes({2, 4, 1}, 127)}};
+  auto* const scales = reinterpret_cast<uint8_t*>(tensors["h.0.up_scales"].values.data());
+  for (uint8_t row = 0; row < 8; ++row) scales[row] += row;
+  return tensors;
+}
+
+const Storage kMxfp4Experts = {
+    .bare = true, .matrices = 2, .parts = {2, 2}, .groups = 2, .mxfp4 = true};
+
+TEST(Weights, Mxfp4WithScalesApart) {
+  const MemorySource source(mxfp4_experts());
+  Weights weights = weights_of(source, kMxfp4Experts);
+  const std::string name = weights.name_of("ffn_up", 0);
+  EXPECT_EQ(weights.count_of(name), 256);
+  const std::vector<float> values = all_of(weights.matrix(name, 8, 32));
+  const int stored[] = {0, 2, 1, 3, 4, 6, 5, 7};
+  for (size_t r = 0; r < 8; ++r) {
+    EXPECT_EQ(values[32 * r], std::ldexp(0.5f, stored[r])) << r;
+    EXPECT_EQ(values[32 * r + 31], std::ldexp(1.0f, stored[r])) << r;
+  }
+  EXPECT_NO_THROW(weights.refuse_unused("any"));
+}
+
+TEST(Weights, SizesOfMxfp4ForCountingMemory) {
+  const TensorInfo blocks = {.name = "up_blocks", .type = TensorType::kU8, .shape = {2, 4, 3, 16}};
+  const auto sizes = mxfp4_sizes(blocks);
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(sizes->matrices, 2);
+  EXPECT_EQ(sizes->outputs, 4);
+  EXPECT_EQ(sizes->inputs, 96);
+  const auto scales =
+      mxfp4_sizes({.name = "up_scales", .type = TensorType::kU8, .shape = {2, 4, 3}});
+  ASSERT_TRUE(scales);
+  EXPECT_EQ(scales->matrices, 0);
+  EXPECT_FALSE(
+      mxfp4_sizes({.name = "up_blocks", .type = TensorType::kF32, .shape = {2, 4, 3, 16}}));
+  EXPECT_FALSE(mxfp4_sizes({.name = "up_blocks", .type = TensorType::kU8, .shape = {8, 16}}));
+}
+
+TEST(Weights, DamagedMxfp4IsRefusedByName) {
+  const auto refusal = [](const Tensors& tensors, int64_t outputs = 8, int64_t inputs = 32) {
+    const MemorySource source(tensors);
+    return message_of([&] {
+      Weights weights = weights_of(source, kMxfp4Experts);
+      all_of(weights.matrix(weights.name_of("ffn_up", 0), outputs, inputs));
+    });
+  };
+  Tensors tensors = mxfp4_experts();
+  tensors.erase("h.0.up_scales");
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_scales: must be present, with shape [2, 4, 1]"));
+  tensors = mxfp4_experts();
+  tensors.erase("h.0.up_blocks");
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_blocks: must be present"));
+  tensors = mxfp4_experts();
+  tensors["h.0.up_scales"] = bytes({2, 2, 2}, 127);
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_scales: must have shape [2, 4, 1], got [2, 2"));
+  tensors = mxfp4_experts();
+  tensors["h.0.up_blocks"] = bytes({2, 4, 16}, 0x21);
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_blocks: must have shape [2, 4, 1, 16]"));
+  tensors = mxfp4_experts();
+  tensors["h.0.up_blocks"].type = TensorType::kI8;
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_blocks: must hold bytes (U8)"));
+  EXPECT_THAT(refusal(mxfp4_experts(), 8, 40), HasSubstr("whole blocks of 32, got 40 inputs"));
+  tensors = mxfp4_experts();
+  reinterpret_cast<uint8_t*>(tensors["h.0.up_scales"].values.data())[6] = 255;
+  EXPECT_THAT(refusal(tensors), HasSubstr("h.0.up_scales: must hold scales below 255"));
 }
 
 TEST(Weights, ATensorForEachMatrix) {

@@ -1,5 +1,5 @@
-// How ggml's block formats become floats; tensor_type.cc has the table of them, which alone includes
-// this. Source: ggml/src/ggml-common.h and the reference decoders in ggml-quants.c; for MXFP4 the
+// How ggml's block formats become floats; tensor_type.cc has the table of them, which with
+// mxfp4_apart.cc alone includes this. Source: ggml/src/ggml-common.h and the reference decoders in ggml-quants.c; for MXFP4 the
 // OCP Microscaling Formats (MX) specification 1.0.
 //
 // Each decoder takes one block, at any address, and gives its elements bit for bit as the reference

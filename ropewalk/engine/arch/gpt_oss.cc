@@ -19,7 +19,8 @@ Blueprint describe_gpt_oss(const ModelConfig& config, const ModelKeys& keys) {
   if (!blueprint.experts) return blueprint;
   const int64_t ffn = blueprint.experts->ffn = config.shape.ffn, count = blueprint.experts->count;
   const Storage bare = {.bare = true};
-  const Storage down = {.bare = true, .matrices = count, .transposed = true};
+  const bool mxfp4 = keys.text("quantization_config.quant_method") == "mxfp4";  // as published
+  const Storage down = {.bare = true, .matrices = count, .transposed = !mxfp4, .mxfp4 = mxfp4};
   Storage gate_up = down;  // rows of gate and up in turn
   gate_up.parts = {ffn, ffn};
   gate_up.groups = ffn;
