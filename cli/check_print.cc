@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -60,6 +60,12 @@ std::string weights_text(const CheckReport& report) {
   if (!report.obstacle.empty()) return "not run: " + report.obstacle;
   if (!report.tensors.not_read.empty()) return "not run: there are none to be read";
   return report.faults.empty() ? "not run" : "not run, because of the faults";
+}
+
+std::string towers_text(const CheckReport& report) {
+  return fmt::format("{} of towers for images or sounds ({}): not run, a text goes without them",
+                     counted(static_cast<size_t>(report.tower_tensors), "tensor"),
+                     fmt::join(report.towers, ", "));
 }
 
 std::string memory_text(const MemoryCheck& memory) {
@@ -130,6 +136,7 @@ void print_check_text(const CheckReport& report, bool strict) {
     Table table;
     table.add({"tensors", tensors_text(report.tensors)});
     table.add({"weights", weights_text(report)});
+    if (report.tower_tensors != 0) table.add({"left out", towers_text(report)});
     if (report.memory) table.add({"memory", memory_text(*report.memory)});
     fmt::print("{}", table.text());
   }
@@ -159,6 +166,7 @@ void print_check_json(const CheckReport& report, bool strict) {
                      {"finite", report.tensors.n_finite},
                      {"not_decodable", report.tensors.not_decodable},
                      {"not_read", or_null(report.tensors.not_read)}};
+  json["left_out"] = {{"count", report.tower_tensors}, {"starts", report.towers}};
   json["runs"] = report.weights_in_place;
   json["obstacle"] = or_null(report.obstacle);
   json["memory"] = report.memory ? json_of(*report.memory) : Json();

@@ -285,6 +285,10 @@ void Checker::run_model() {
   attempt([&] {
     ModelFile file = options_.model.open();
     report_.encoder = EncoderModel::takes(file);
+    if (file.text_part) {
+      report_.tower_tensors = file.text_part->left_out;
+      report_.towers = file.text_part->towers;
+    }
     if (!foretell(file)) return;
     if (report_.encoder) {
       if (!options_.text.empty()) {

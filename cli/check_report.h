@@ -65,9 +65,11 @@ struct CheckReport {
   std::vector<Finding> remarks;
   std::vector<DeclaredField> assumed;
   TensorCheck tensors;
-  std::string obstacle;           // why Ropewalk's engine does not run it; empty where it does
-  bool weights_in_place = false;  // all where the architecture expects them
-  bool encoder = false;           // or with one before its decoder
+  std::string obstacle;             // why Ropewalk's engine does not run it; empty where it does
+  bool weights_in_place = false;    // all where the architecture expects them
+  bool encoder = false;             // or with one before its decoder
+  int64_t tower_tensors = 0;        // of images or sounds, that a text goes without
+  std::vector<std::string> towers;  // how their names start
   std::optional<MemoryCheck> memory;
   std::optional<TextCheck> text;
 

@@ -1,5 +1,6 @@
 // `ropewalk check` as a user runs it.
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "ropewalk/config/test_support.h"
@@ -73,6 +74,31 @@ TEST_F(CheckCommand, StrictRefusesWhatIsAssumed) {
   EXPECT_EQ(json["faults"].size(), 0u);
   EXPECT_EQ(run_json({"check", model, "--strict"}, 1)["exit_status"], 1);
   EXPECT_THAT(run({"check", model, "--strict"}).out, HasSubstr("refused, as --strict says"));
+}
+
+// The text model under its own names, a tower beside it.
+TEST_F(CheckCommand, TowersForImagesAreCounted) {
+  const std::string own = fixture("tiny_llama_hf"), folder = path("wrapped");
+  std::filesystem::create_directories(folder);
+  const Json text = Json::parse(read_file(own + "/config.json"));
+  const Json wrapper = {
+      {"model_type", "llava"}, {"text_config", text}, {"vision_config", Json::object()}};
+  file("wrapped/config.json", wrapper.dump());
+  const std::string weights = read_file(own + "/model.safetensors");
+  uint64_t length = 0;
+  std::memcpy(&length, weights.data(), sizeof(length));
+  Json header = Json::parse(weights.substr(sizeof(length), length));
+  const std::string data = weights.substr(sizeof(length) + length) + std::string(4, '\0');
+  header["visual.norm"] = {
+      {"dtype", "F32"}, {"shape", {1}}, {"data_offsets", {data.size() - 4, data.size()}}};
+  const std::string head = header.dump();
+  length = head.size();
+  file("wrapped/model.safetensors",
+       std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + head + data);
+  const Json json = run_json({"check", folder});
+  EXPECT_EQ(json["runs"], true);
+  EXPECT_EQ(json["left_out"], Json({{"count", 1}, {"starts", {"visual."}}}));
+  EXPECT_THAT(run({"check", folder}).out, HasSubstr("1 tensor of towers for images or sounds"));
 }
 
 TEST_F(CheckCommand, BytesBehindTheTensorsAreTold) {

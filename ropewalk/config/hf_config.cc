@@ -28,7 +28,12 @@ class Reader {
  public:
   Reader(const Json& config, const std::string& place)
       : text_(config, place),
-        reading_{.file = place, .top = text_.fields(), .family = text_.family(), .notes = notes_} {
+        reading_{.file = place,
+                 .top = text_.fields(),
+                 .family = text_.family(),
+                 .notes = notes_,
+                 .class_sizes =
+                     text_.is_wrapped() ? find_hf_class_sizes(text_.family().name) : nullptr} {
     config_.architecture = printable(text_.model_type(), 60);
   }
 
@@ -157,12 +162,9 @@ std::string first_spelling(std::string_view keys) {
 }
 
 void require_runnable(const Json& document, const std::string& place, ModelShape& shape) {
-  const HfTextModel text(document, place);
-  if (text.is_wrapped()) {
-    throw Error(place, "must be a text model's own to be run",
-                "a text model among others: " + text.model_type());
-  }
-  JsonFields top(document, place);
+  HfTextModel text(document, place);
+  text.require_text_alone();
+  JsonFields& top = text.fields();
   const HfSizes& sizes = text.family().sizes;
   const auto require = [&](bool there, std::string_view key) {
     if (!there) throw top.missing(std::string(key));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ropewalk/config/engine_remarks.h"
+#include "ropewalk/config/hf_class_sizes.h"
 #include "ropewalk/config/hf_families.h"
 #include "ropewalk/config/json_fields.h"
 #include "ropewalk/config/model_config.h"
@@ -54,6 +55,8 @@ struct HfReading {
   JsonFields& top;         // the object that describes the text model
   const HfFamily& family;  // of its model type
   HfNotes& notes;          // of all layers
+  // What a text model that is wrapped takes where it says no size; null: absent ones are unknown.
+  const HfClassSizes* class_sizes = nullptr;
 
   std::optional<HfLength> length;  // kept by read_hf_length
 };

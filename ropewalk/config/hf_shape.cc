@@ -32,6 +32,17 @@ int64_t size(HfReading& reading, const std::string& name, const std::vector<std:
   return value;
 }
 
+// The same; of a text model that is wrapped, as its class has it where there is none.
+int64_t size_or(HfReading& reading, const std::string& name, const std::vector<std::string>& keys,
+                int64_t HfClassSizes::*of_class) {
+  const int64_t stated = size(reading, name, keys);
+  if (stated != 0 || reading.class_sizes == nullptr) return stated;
+  const int64_t assumed = reading.class_sizes->*of_class;
+  reading.notes.field(name, std::to_string(assumed), Provenance::kFamilyDefault,
+                      keys.front() + " is absent: as in the class of the text model");
+  return assumed;
+}
+
 bool says(HfReading& reading, const std::string& key) {
   return reading.top.has_value(key) && *reading.top.flag(key);
 }
@@ -50,7 +61,7 @@ int64_t key_heads(HfReading& reading, const ModelShape& shape) {
   const KeyHeads rule = reading.family.sizes.key_heads;
   if (rule == KeyHeads::kOwn) return shape.n_heads;
   if (rule == KeyHeads::kMultiQuery) return multi_query_heads(reading, shape);
-  const int64_t stated = size(reading, "kv_heads", {key});
+  const int64_t stated = size_or(reading, "kv_heads", {key}, &HfClassSizes::key_heads);
   if (stated != 0 || shape.n_heads == 0 || rule == KeyHeads::kStated) return stated;
   reading.notes.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
                       key + " is absent: as many as heads");
@@ -68,6 +79,11 @@ void read_kv_heads(HfReading& reading, ModelShape& shape) {
   }
 }
 
+double class_epsilon(const HfReading& reading) {
+  if (reading.class_sizes != nullptr) return reading.class_sizes->norm_epsilon;
+  return reading.family.sizes.norm_epsilon;
+}
+
 void read_norm(HfReading& reading, ModelShape& shape) {
   const std::string keys(reading.family.sizes.norm_key);
   const std::string key = reading.top.spelling(spellings(keys));
@@ -75,8 +91,8 @@ void read_norm(HfReading& reading, ModelShape& shape) {
     shape.norm_epsilon = *reading.top.number(key);
     if (shape.norm_epsilon < 0) throw reading.top.wrong(key, "must not be negative");
     reading.notes.field_of_key("norm_epsilon", reading.top, key);
-  } else if (reading.family.sizes.norm_epsilon != 0) {
-    shape.norm_epsilon = reading.family.sizes.norm_epsilon;
+  } else if (const double of_class = class_epsilon(reading); of_class != 0) {
+    shape.norm_epsilon = of_class;
     reading.notes.field("norm_epsilon", json_text(shape.norm_epsilon), Provenance::kFamilyDefault,
                         keys.empty() ? "no key says it" : spellings(keys).front() + " is absent");
   }
@@ -85,7 +101,7 @@ void read_norm(HfReading& reading, ModelShape& shape) {
 int64_t ffn_width(HfReading& reading, const ModelShape& shape) {
   const HfSizes& sizes = reading.family.sizes;
   const std::string ratio_key(sizes.ffn_ratio_key);
-  const int64_t stated = size(reading, "ffn", spellings(sizes.ffn_key));
+  const int64_t stated = size_or(reading, "ffn", spellings(sizes.ffn_key), &HfClassSizes::ffn);
   if (stated != 0) return stated;
   if (sizes.ffn_ratio == 0) return 0;
   int64_t ratio = sizes.ffn_ratio;
@@ -172,11 +188,12 @@ class HeadReader {
                       "hidden_size and num_attention_heads are absent: those of the class");
     }
     if (shape_.hidden == 0) throw top_.missing("hidden_size", "or head_dim");
-    const std::string heads = heads_key(top_);
-    if (heads.empty()) throw top_.missing("num_attention_heads", "or head_dim");
+    if (shape_.n_heads == 0) throw top_.missing("num_attention_heads", "or head_dim");
+    const std::string heads = heads_key(top_).empty() ? kHeads.front() : heads_key(top_);
     if (shape_.hidden % shape_.n_heads != 0) return usual(heads);
+    const std::string hidden = top_.spelling(kHidden);
     notes_.field("head_dim", std::to_string(shape_.hidden / shape_.n_heads), Provenance::kDerived,
-                 top_.spelling(kHidden) + " / " + heads);
+                 (hidden.empty() ? kHidden.front() : hidden) + " / " + heads);
     return {.dim = shape_.hidden / shape_.n_heads, .key = "head_dim"};
   }
 
@@ -231,17 +248,19 @@ HfLength most_positions(HfReading& reading) {
 
 ModelShape read_hf_shape(HfReading& reading) {
   ModelShape shape;
-  shape.n_layers = size(reading, "layers", kLayers);
+  shape.n_layers = size_or(reading, "layers", kLayers, &HfClassSizes::layers);
   if (shape.n_layers > kMaxLayers) {
     throw reading.top.wrong(reading.top.spelling(kLayers),
                             "must not exceed " + std::to_string(kMaxLayers));
   }
-  shape.hidden = size(reading, "hidden", kHidden);
-  shape.n_heads = size(reading, "heads", {heads_key(reading.top)});
+  shape.hidden = size_or(reading, "hidden", kHidden, &HfClassSizes::hidden);
+  const std::string heads = heads_key(reading.top);
+  shape.n_heads =
+      size_or(reading, "heads", heads.empty() ? kHeads : std::vector{heads}, &HfClassSizes::heads);
   read_kv_heads(reading, shape);
   shape.head_dim = size(reading, "head_dim", spellings(reading.family.sizes.head_key));
   shape.ffn = ffn_width(reading, shape);
-  shape.vocabulary = size(reading, "vocabulary", {"vocab_size"});
+  shape.vocabulary = size_or(reading, "vocabulary", {"vocab_size"}, &HfClassSizes::vocabulary);
   read_norm(reading, shape);
   const std::string tied = "tie_word_embeddings";
   shape.tied_output = reading.top.has_value(tied) && *reading.top.flag(tied);

@@ -1,6 +1,8 @@
 #include "ropewalk/config/hf_text_model.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "ropewalk/config/hf_spelling.h"
 #include "ropewalk/formats/printable.h"
@@ -14,6 +16,15 @@ constexpr std::array<const char*, 4> kInside = {"text_config", "llm_config", "la
                                                 "thinker_config"};
 constexpr std::array<const char*, 4> kTowers = {"vision_config", "audio_config", "vit_config",
                                                 "vision_tower_config"};
+
+// What is read by these is read by their text model alone where no image or sound stands in it.
+// Others look both ways within a prompt (PaliGemma), have layers of their own, or leave out what the
+// text model does to its logits (Aya Vision in transformers 5).
+constexpr std::array<std::string_view, 18> kPlainWrappers = {
+    "gemma3",     "idefics3",    "internvl",         "internvl_chat",   "llama4",
+    "llava",      "llava_next",  "llava_next_video", "llava_onevision", "mistral3",
+    "qwen2_5_vl", "qwen2_audio", "qwen2_vl",         "qwen3_vl",        "qwen3_vl_moe",
+    "smolvlm",    "vipllava",    "voxtral"};
 
 std::string known_families() {
   std::string names;
@@ -40,6 +51,17 @@ const Json* inside(const Json& object, std::string& path, int deepest = 3) {
 
 }  // namespace
 
+HfTextPart find_hf_text_part(const Json& document) {
+  HfTextPart part{.object = &document};
+  if (const Json* const text = inside(document, part.path)) part.object = text;
+  part.among_others =
+      part.object != &document || std::ranges::any_of(kTowers, [&](const char* key) {
+        const auto found = document.find(key);
+        return found != document.end() && found->is_object();
+      });
+  return part;
+}
+
 HfTextModel::HfTextModel(const Json& document, const std::string& file)
     : outside_(std::make_shared<JsonFields>(document, file)), fields_(outside_) {
   std::string path;
@@ -62,6 +84,20 @@ HfTextModel::HfTextModel(const Json& document, const std::string& file)
   if (!images.empty()) mend = "its positions are those of " + std::string(images);
   throw Error(namer->place(key), "must be one whose positions are known (" + known_families() + ")",
               printable(model_type_, 60), mend)
+      .of(FaultKind::kUnknownValue);
+}
+
+void HfTextModel::require_text_alone() {
+  const std::string key = "model_type";
+  if (!is_wrapped()) return;
+  const std::string wrapper = outside_->has_value(key) ? *outside_->text(key) : "nothing";
+  if (std::ranges::find(kPlainWrappers, wrapper) != kPlainWrappers.end()) return;
+  std::string names;
+  for (const std::string_view name : kPlainWrappers)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  throw Error(outside_->place(key),
+              "must be one of those whose text model is run alone (" + names + ")",
+              printable(wrapper, 60))
       .of(FaultKind::kUnknownValue);
 }
 

@@ -10,6 +10,14 @@
 
 namespace ropewalk {
 
+// The same, for readers of other keys.
+struct HfTextPart {
+  const nlohmann::ordered_json* object = nullptr;  // inside the document, or the whole
+  std::string path;                                // "text_config"; empty: the whole
+  bool among_others = false;                       // there are towers for images or sounds, too
+};
+HfTextPart find_hf_text_part(const nlohmann::ordered_json& document);
+
 class HfTextModel {
  public:
   // Throws Error where there is no model_type, or one that is not known.
@@ -21,6 +29,10 @@ class HfTextModel {
   const std::string& model_type() const { return model_type_; }
 
   bool is_wrapped() const { return fields_.get() != outside_.get(); }
+
+  // Throws Error where it is wrapped by a model that is not known to leave a text without images as
+  // its text model alone would read it.
+  void require_text_alone();
 
   // What the wrapper holds beside the text model: towers for images and sounds, and position keys
   // that say other things than the text model's.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 
 #include "ropewalk/base/aligned_size.h"
 #include "ropewalk/base/error.h"
@@ -11,6 +12,7 @@
 #include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/engine/interleaved_rows.h"
 #include "ropewalk/engine/layer_scratch.h"
+#include "ropewalk/engine/mxfp4_matrices.h"
 #include "ropewalk/engine/pass_sizes.h"
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/kernels/attention.h"
@@ -74,7 +76,7 @@ class Estimator {
       count_pass(both.encoder, run_.tokens);
       if (both.decoder) count_logits(*both.decoder);
     } else {
-      const Blueprint blueprint = describe_model(file.config, file.keys, place());
+      const Blueprint blueprint = describe_file(file);
       refuse_absurd(blueprint.shape, run.tokens, place());
       count_tensors(blueprint, true);
       count_cache(blueprint);
@@ -100,11 +102,6 @@ class Estimator {
  private:
   std::string place() const { return file_.tensors->name(); }
 
-  static bool ignores(const Blueprint& blueprint, const std::string& name) {
-    return std::ranges::any_of(blueprint.names.ignored,
-                               [&](const std::string& end) { return name.ends_with(end); });
-  }
-
   // Every tensor of two dimensions or more is packed, but for tables that rows are taken from.
   void count_tensors(const Blueprint& blueprint, bool has_head) {
     const Weights weights(*file_.tensors, blueprint.names);
@@ -112,7 +109,7 @@ class Estimator {
     const bool tied =
         has_head && (blueprint.shape.tied_output || !weights.has(weights.name_of("output")));
     for (const TensorInfo& info : file_.tensors->tensors()) {
-      if (ignores(blueprint, info.name)) continue;
+      if (blueprint.names.ignores(info.name)) continue;
       // What has been packed is given back; rows of the embedding are read from the file.
       estimate_.file = std::max(estimate_.file, static_cast<int64_t>(info.bytes));
       const bool table = info.name == weights.name_of("position_embd") ||
@@ -127,11 +124,17 @@ class Estimator {
 
   // (outputs, inputs), or experts of that shape.
   void count_matrices(const TensorInfo& info) {
-    const auto inputs = static_cast<int64_t>(info.shape.back());
-    const auto outputs = static_cast<int64_t>(info.shape[info.shape.size() - 2]);
+    auto inputs = static_cast<int64_t>(info.shape.back());
+    auto outputs = static_cast<int64_t>(info.shape[info.shape.size() - 2]);
     if (inputs == 0 || outputs == 0) return;
+    int64_t matrices = static_cast<int64_t>(row_count(info)) / outputs;
+    if (const std::optional<Mxfp4Sizes> sizes = mxfp4_sizes(info)) {
+      if (sizes->matrices == 0) return;
+      std::tie(matrices, outputs, inputs) =
+          std::tuple(sizes->matrices, sizes->outputs, sizes->inputs);
+    }
     const Dense::Bytes bytes = Dense::bytes(outputs, inputs, run_.precision);
-    estimate_.weights += static_cast<int64_t>(row_count(info)) / outputs * bytes.packed;
+    estimate_.weights += matrices * bytes.packed;
     reading_ = std::max(reading_, bytes.reading);
     dense_scratch_ = std::max(dense_scratch_, bytes.scratch);
     // Generation in bf16 reads weights as the file has them, or a copy of that.

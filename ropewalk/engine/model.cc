@@ -7,6 +7,7 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/parallel.h"
+#include "ropewalk/config/hf_text_model.h"
 #include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/open_tokenizer.h"
 #include "ropewalk/engine/part_of_progress.h"
@@ -38,8 +39,10 @@ ModelFile open_directory(const std::filesystem::path& path) {
   ModelFile file;
   const nlohmann::ordered_json document = load_json(place);
   file.config = read_hf_config(document, place);
-  file.keys = ModelKeys::of(document, place);
+  const HfTextPart text = find_hf_text_part(document);
+  file.keys = ModelKeys::of(*text.object, place, text.path);
   file.tensors = std::make_shared<Safetensors>(Safetensors::open(path.string()));
+  if (text.among_others) file.text_part = find_text_part(*file.tensors);
   file.tokenizer = std::async(std::launch::deferred, [path] {
     return std::unique_ptr<const Tokenizer>(open_directory_tokenizer(path));
   });
@@ -47,11 +50,16 @@ ModelFile open_directory(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
-  const Blueprint blueprint = describe_model(file.config, file.keys, file.tensors->name());
-  return make_transformer(blueprint, file.config, *file.tensors, precision);
+  return make_transformer(describe_file(file), file.config, *file.tensors, precision);
 }
 
 }  // namespace
+
+Blueprint describe_file(const ModelFile& file) {
+  Blueprint blueprint = describe_model(file.config, file.keys, file.tensors->name());
+  if (file.text_part) move_names(*file.text_part, blueprint.names);
+  return blueprint;
+}
 
 void check_ids(std::span<const int32_t> ids, int64_t vocabulary) {
   for (size_t t = 0; t < ids.size(); ++t) {

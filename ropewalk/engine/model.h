@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ropewalk/config/model_config.h"
+#include "ropewalk/engine/blueprint.h"
 #include "ropewalk/engine/decoder.h"
 #include "ropewalk/engine/model_keys.h"
+#include "ropewalk/engine/text_part.h"
 #include "ropewalk/text/tokenizer.h"
 
 namespace ropewalk {
@@ -21,10 +24,16 @@ struct ModelFile {
   std::shared_ptr<const TensorSource> tensors;
   ModelConfig config;
   ModelKeys keys;
+  // Nothing where the file holds a text model alone.
+  std::optional<TextPart> text_part;
   // A directory's is read when it is first asked for: it may take seconds, and token ids do without.
   // Not valid where the file brings none; get() throws Error where it is not read.
   std::shared_future<std::unique_ptr<const Tokenizer>> tokenizer;
 };
+
+// The blueprint of a decoder, with the names that its tensors have in the file. Throws Error as
+// describe_model() does.
+Blueprint describe_file(const ModelFile& file);
 
 // Throws Error where the file brings none that we read.
 const Tokenizer& tokenizer_of(const ModelFile& file);

@@ -30,9 +30,10 @@ ModelKeys ModelKeys::of(const GgufFile& file) {
   return keys;
 }
 
-ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string& place) {
+ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string& place,
+                        const std::string& path) {
   ModelKeys keys;
-  keys.place_ = place + ": ";
+  keys.place_ = place + ": " + (path.empty() ? "" : path + ".");
   const auto put = [&keys](const std::string& key, const nlohmann::ordered_json& value) {
     if (value.is_null()) return;
     if (value.is_boolean()) {
@@ -47,6 +48,7 @@ ModelKeys ModelKeys::of(const nlohmann::ordered_json& config, const std::string&
   };
   for (const auto& [key, value] : config.items()) {
     put(key, value);
+    if (value.is_null()) keys.nulls_.insert(key);
     if (value.is_array() && !value.empty()) put(key + ".0", value.front());
     if (!value.is_object()) continue;
     for (const auto& [inner, inner_value] : value.items()) put(key + "." + inner, inner_value);

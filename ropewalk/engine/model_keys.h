@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 
@@ -21,7 +22,9 @@ class ModelKeys {
   explicit ModelKeys(bool is_gguf = false) : is_gguf_(is_gguf) {}  // none at all
   static ModelKeys of(const GgufFile& file);
   //   place  names the file in messages
-  static ModelKeys of(const nlohmann::ordered_json& config, const std::string& place);
+  //   path   of `config` inside it, empty for the whole: "text_config"
+  static ModelKeys of(const nlohmann::ordered_json& config, const std::string& place,
+                      const std::string& path = {});
 
   bool is_gguf() const { return is_gguf_; }
 
@@ -31,6 +34,9 @@ class ModelKeys {
   std::optional<int64_t> whole(const std::string& gguf, const std::string& hf = "") const;
   std::optional<bool> flag(const std::string& gguf, const std::string& hf = "") const;
   std::optional<std::string> text(const std::string& gguf, const std::string& hf = "") const;
+
+  // Whether config.json says null, where that is not the same as saying nothing.
+  bool is_null(const std::string& hf) const { return nulls_.contains(hf); }
 
   // The same, and throws Error where it is absent.
   int64_t needed(const std::string& gguf, const std::string& hf = "") const;
@@ -46,6 +52,7 @@ class ModelKeys {
   bool is_gguf_;
   std::string place_;  // "model.gguf: llama."
   std::map<std::string, Value> values_;
+  std::set<std::string> nulls_;  // of config.json, at its top
 };
 
 }  // namespace ropewalk

@@ -366,6 +366,8 @@ def row_order(model, path: pathlib.Path, head_dim: int) -> np.ndarray | None:
 def losses(model, ids: list) -> list:
     """(len(ids) - 1), -ln p(ids[t + 1]); of an encoder with a decoder, after the same ids."""
     inputs = dict(input_ids=torch.tensor([ids[:-1]]))
+    if model.config.model_type == "llama4":  # the wrapper's forward asks for images
+        model = model.language_model
     if model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = inputs["input_ids"]
     with torch.inference_mode():

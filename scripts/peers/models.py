@@ -19,10 +19,13 @@ import tempfile
 import traceback
 
 import numpy as np
+import torch
 import transformers
+from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 from comparison import arguments, llama_losses, llama_states, our_losses, our_masked_logits, our_states, shown
-from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, WINDOW, YARN, by_layer, f32, latent, lists, u32)
+from families import (DEFAULT, LINEAR, LLAMA3, ORIGINAL, SMALL, VISION, WINDOW, YARN, by_layer, f32, latent, lists, u32)
 from family_models import VOCABULARY, converted, final_states, losses, made, masked_logits, some_places
 
 TO_TRANSFORMERS, TO_LLAMA_CPP = 1e-4, 1e-3
@@ -41,7 +44,17 @@ class Case:
     edits: dict = dataclasses.field(default_factory=dict)  # of the GGUF file's keys
     attention: str = "eager"  # of transformers
     documents: int = len(LENGTHS)  # the first so many, which are the shorter ones
+    tower: dict | None = None  # the vision_config of a kind that wraps a text model
+    mxfp4: bool = False  # experts in the directory
+    text: str = ""  # that text model's model_type, where the wrapper may have several
     apart: str = ""  # why llama.cpp computes something else: then it is not held to a bound
+
+    def configuration(self):
+        config = {**SMALL, **self.config}
+        if self.tower is not None:
+            text = {**config, "model_type": self.text} if self.text else config
+            config = dict(text_config=text, vision_config=self.tower, tie_word_embeddings=config["tie_word_embeddings"])
+        return transformers.AutoConfig.for_model(self.kind, **config)
 
     def answers(self) -> tuple:
         """Numbers for ids: transformers' of the model, llama.cpp's and ours of the file."""
@@ -75,6 +88,17 @@ def cases() -> list:
                  rotary_emb_interleaved=False, rotary_emb_scale_base=None)
     pair = dict(auto="AutoModelForSeq2SeqLM")
     gpt2 = dict(n_embd=64, n_head=4, n_layer=2, n_inner=256)
+    tower = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=2, image_size=28,
+                 patch_size=14)
+    clip = {**tower, "model_type": "clip_vision_model"}
+    scout = {**tower, "intermediate_size": 128, "vision_output_dim": 64, "projector_input_dim": 64,
+             "projector_output_dim": 64}
+    oss = dict(head_dim=16, sliding_window=WINDOW, **mixture,
+               rope_parameters={**YARN, "truncate": True, "beta_fast": 32.0, "beta_slow": 1.0})
+    wrapped = dict(auto="AutoModelForImageTextToText", from_gguf=False)
+    sections = lambda *widths: dict(rope_parameters={**DEFAULT, "mrope_section": list(widths)})  # noqa: E731
+    llama4 = dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=96,
+                  interleave_moe_layer_step=2, max_position_embeddings=16384)
     return [
         Case("llama", "llama", dict(rope_parameters=DEFAULT)),
         Case("llama, linear", "llama", dict(rope_parameters=LINEAR)),
@@ -123,9 +147,8 @@ def cases() -> list:
         Case("exaone4 of 64 layers, llama3", "exaone4",
              dict(num_hidden_layers=64, sliding_window=WINDOW, sliding_window_pattern=4, rope_parameters=LLAMA3)),
         Case("nemotron", "nemotron", half),
-        Case("gpt-oss", "gpt_oss", dict(head_dim=16, sliding_window=WINDOW, num_local_experts=4, num_experts_per_tok=2,
-                                        rope_parameters={**YARN, "truncate": True, "beta_fast": 32.0,
-                                                         "beta_slow": 1.0})),
+        Case("gpt-oss", "gpt_oss", oss),
+        Case("gpt-oss, experts in MXFP4", "gpt_oss", oss, from_gguf=False, mxfp4=True),
         Case("deepseek2 of V2-Lite, yarn", "deepseek_v2",
              dict(**{**deepseek, "num_hidden_layers": 27}, q_lora_rank=None, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 0.7})),
         Case("deepseek2 of V2", "deepseek_v2", dict(**deepseek, q_lora_rank=32)),
@@ -133,9 +156,7 @@ def cases() -> list:
              # the converter writes neither; the amplitude is that of a length of 8 times the original
              edits={"rope.scaling.original_context_length": u32(ORIGINAL),
                     "rope.scaling.attn_factor": f32(math.sqrt(1 + math.log(8) / math.log(ORIGINAL)))}),
-        Case("llama4", "llama4_text", dict(num_hidden_layers=4, head_dim=16, num_local_experts=4, num_experts_per_tok=1,
-                                           intermediate_size_mlp=96, interleave_moe_layer_step=2,
-                                           max_position_embeddings=16384)),
+        Case("llama4", "llama4_text", llama4),
         Case("t5 1.0", "t5", dict(**t5, feed_forward_proj="relu", tie_word_embeddings=True), **pair,
              apart="llama.cpp leaves out the factor d_model^-0.5 of tied output matrices"),
         Case("t5, no gate", "t5", dict(**t5, feed_forward_proj="relu"), **pair),
@@ -174,6 +195,30 @@ def cases() -> list:
                   topk_method="group_limited_greedy", routed_scaling_factor=1.5), from_gguf=False),
         Case("phi2 with norms of heads", "phi", dict(partial_rotary_factor=0.5, num_key_value_heads=2,
                                                      intermediate_size=256, qk_layernorm=True), from_gguf=False),
+        Case("ministral3, yarn, a temperature", "ministral3",
+             dict(head_dim=16, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 1.0,
+                                                "llama_4_scaling_beta": 0.3}), from_gguf=False),
+        # text models that another wraps, beside a tower for images
+        Case("gemma3 with images", "gemma3",
+             dict(**gemma, num_hidden_layers=6, rope_parameters=by_layer({**LINEAR, "rope_theta": 1e6}, DEFAULT)),
+             tower=tower, **wrapped),
+        Case("llama4 with images", "llama4", llama4, tower=scout, **wrapped),
+        Case("mistral 3.1", "mistral3", dict(head_dim=16, sliding_window=None), tower={**tower, "model_type": "pixtral"},
+             text="mistral", **wrapped),
+        Case("ministral 3, yarn", "mistral3", dict(head_dim=16, rope_parameters={**YARN, "llama_4_scaling_beta": 0.3}),
+             tower={**tower, "model_type": "pixtral"}, text="ministral3", **wrapped),
+        Case("qwen2-vl", "qwen2_vl", sections(2, 3, 3), tower=VISION, **wrapped),
+        Case("qwen2.5-vl", "qwen2_5_vl", sections(2, 3, 3), tower=VISION, **wrapped),
+        Case("qwen3-vl", "qwen3_vl", dict(head_dim=16, **sections(4, 2, 2)), tower=VISION, **wrapped),
+        Case("qwen3-vl with experts", "qwen3_vl_moe", dict(**experts, **sections(3, 3, 2)), tower=VISION, **wrapped),
+        Case("llava 1.5", "llava", dict(rope_parameters=DEFAULT), tower=clip, text="llama", **wrapped),
+        Case("llava 1.6", "llava_next", dict(sliding_window=None), tower=clip, text="mistral", **wrapped),
+        Case("llava-onevision", "llava_onevision", tower={**tower, "model_type": "siglip_vision_model"}, text="qwen2",
+             **wrapped),
+        Case("internvl 3", "internvl", dict(rope_parameters=LINEAR), text="qwen2",
+             tower={**tower, "image_size": [28, 28], "patch_size": [14, 14]}, **wrapped),
+        Case("idefics3", "idefics3", dict(rope_parameters=LLAMA3), tower=tower, text="llama", **wrapped),
+        Case("smolvlm", "smolvlm", tower=tower, text="llama", **wrapped),
     ]
 
 
@@ -208,12 +253,59 @@ class Table:
         return 1 if failed else 0
 
 
+MXFP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+
+def in_mxfp4(model, folder: pathlib.Path) -> None:
+    """Experts of gpt-oss as it is published: blocks of 32 of an output's inputs with a scale. The model gets what
+    transformers unpacks of them."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    weights = dict(model.named_parameters())
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        rows = tensors.pop(name).transpose(1, 2).numpy()  # (experts, outputs, inputs)
+        blocks = rows.reshape(*rows.shape[:2], -1, 32)
+        exponent = np.floor(np.log2(np.abs(blocks).max(-1, keepdims=True) / 4))
+        nearest = np.abs(blocks[..., None] / 2.0**exponent[..., None] - MXFP4).argmin(-1).astype(np.uint8)
+        packed = nearest[..., 0::2] | nearest[..., 1::2] << 4
+        tensors[name + "_blocks"] = torch.tensor(np.ascontiguousarray(packed))
+        tensors[name + "_scales"] = torch.tensor(np.ascontiguousarray(exponent[..., 0] + 127).astype(np.uint8))
+        unpacked = convert_moe_packed_tensors(tensors[name + "_blocks"], tensors[name + "_scales"], dtype=torch.float32)
+        with torch.no_grad():
+            weights[name].copy_(unpacked)
+    save_file(tensors, path)
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def with_other_names(folder: pathlib.Path) -> bool:
+    """Gives a wrapper's tensors the names that other versions of transformers save; false where all save these."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    if any(name.startswith("language_model.") for name in tensors):
+        changes = [("language_model.model.", "model.language_model."), ("language_model.lm_head.", "lm_head."),
+                   ("vision_", "model.vision_"), ("multi_modal", "model.multi_modal"), ("image_", "model.image_")]
+    elif any(name.startswith("visual.") for name in tensors):
+        changes = [("model.", "model.language_model."), ("visual.", "model.visual.")]
+    else:
+        return False
+    renamed = {}
+    for name, tensor in tensors.items():
+        old, new = next(((old, new) for old, new in changes if name.startswith(old)), ("", ""))
+        renamed[new + name.removeprefix(old)] = tensor
+    save_file(renamed, path)
+    return True
+
+
 def compare(case: Case, documents: list, threads: int, table: Table) -> None:
-    config = transformers.AutoConfig.for_model(case.kind, **{**SMALL, **case.config})
+    config = case.configuration()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         model = made(config, getattr(transformers, case.auto), attention=case.attention)
         model.save_pretrained(folder / "model")
+        if case.mxfp4:
+            in_mxfp4(model, folder / "model")
         words = {f"t{k}": k for k in range(VOCABULARY)}  # some converters count them
         tokenizer = {"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []}
         (folder / "model/tokenizer.json").write_text(json.dumps(tokenizer))
@@ -222,6 +314,9 @@ def compare(case: Case, documents: list, threads: int, table: Table) -> None:
         if case.from_directory:
             ours = [x for ids in documents for x in of_ours(folder / "model", ids, threads)]
             table.add(case.family, "ours of the directory and transformers", ours, makers, TO_TRANSFORMERS)
+        if case.tower is not None and with_other_names(folder / "model"):
+            others = [x for ids in documents for x in of_ours(folder / "model", ids, threads)]
+            table.add(case.family, "the same under other versions' names", others, ours, 0)
         if not case.from_gguf:
             return
         path = folder / "model.gguf"

@@ -25,13 +25,19 @@ Blueprint describe_gemma(const ModelConfig& config, const ModelKeys& keys) {
   }
   if (third) blueprint.qk_norm = Presence::kAlways;
   if (!keys.is_gguf()) {
+    // A wrapper's config.json leaves out what is as in the class.
+    const auto cap_of_class = [&](const char* key, float& cap, float value) {
+      if (second && !keys.number(key) && !keys.is_null(key)) cap = value;
+    };
+    cap_of_class("attn_logit_softcapping", blueprint.score_softcap, 50);
+    cap_of_class("final_logit_softcapping", blueprint.logit_softcap, 30);
     blueprint.norm_offset = 1;  // the converter adds it
     // hidden_act of the first files says gelu, which is not what the models were trained with.
     const std::optional<std::string> own = keys.text("hidden_activation");
     blueprint.names = usual_hf_names();
     if (own) blueprint.activation = declared_activation(keys, Activation::kGeluTanh);
     if (second || third) {
-      const float scalar = number("", "query_pre_attn_scalar");
+      const auto scalar = static_cast<float>(keys.number("query_pre_attn_scalar").value_or(256));
       if (scalar > 0) blueprint.score_scale = 1.0f / std::sqrt(scalar);
       blueprint.names = usual_hf_names_but({{"post_attention_norm", "post_attention_layernorm"},
                                             {"ffn_norm", "pre_feedforward_layernorm"},

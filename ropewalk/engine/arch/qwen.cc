@@ -28,6 +28,15 @@ Blueprint describe_qwen_experts(const ModelConfig& config, const ModelKeys& keys
             .value_or(config.shape.ffn);
   }
   if (keys.is_gguf()) return blueprint;
+  if (config.architecture == "qwen3_vl_moe_text") {
+    // All experts of a layer in one tensor, and no key says that their weights sum to 1.
+    const Storage all = {.bare = true, .matrices = blueprint.experts->count, .either_way = true};
+    blueprint.experts->normalised = true;
+    blueprint.names = usual_hf_names_but({{"ffn_gate_inp", "mlp.gate"},
+                                          {"ffn_gate_up_exps", "mlp.experts.gate_up_proj", all},
+                                          {"ffn_down_exps", "mlp.experts.down_proj", all}});
+    return blueprint;
+  }
   const Storage each = each_expert(blueprint.experts->count);
   blueprint.names = usual_hf_names_but({{"ffn_gate_inp", "mlp.gate"},
                                         {"ffn_gate_exps", "mlp.experts.{}.gate_proj", each},
