@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -19,7 +20,9 @@ constexpr const char* kJobRecord = "job";  // that finished the study, and when
 constexpr const char* kOpening = "opening";
 constexpr const char* kOpen = "open";     // the folder has all that the study has
 constexpr milliseconds kHeadStart{2000};  // of rank 0, whose output some launchers show first
-constexpr milliseconds kPatience{3000};   // with a holder that has not said which job it is of
+// A disk takes as long for a transaction as a small model for a pass; until then the folder has its cells.
+constexpr milliseconds kBetweenWrites{1000};
+constexpr milliseconds kPatience{3000};  // with a holder that has not said which job it is of
 
 // Between looks at what others do: short at first, for small models take milliseconds.
 class Pause {
@@ -187,6 +190,8 @@ void SharedStudy::share(const std::vector<Wanted>& wanted,
   for (const Wanted& one : wanted) {
     if (!folder_->has(one.key)) left.push_back(&one);
   }
+  std::map<CellKey, Cell> fresh;  // that the study has not yet
+  auto written = Clock::now();
   for (Pause pause; !left.empty();) {
     folder_->look();
     bool measured = false;
@@ -195,13 +200,18 @@ void SharedStudy::share(const std::vector<Wanted>& wanted,
       if (!was_there && !try_measure(*one)) return false;
       measured = measured || !was_there;
       if (store_) {
-        if (const auto cell = folder_->find(one->key)) take_in(one->key, *cell);
+        if (auto cell = folder_->find(one->key)) fresh[one->key] = std::move(*cell);
+        if (Clock::now() - written > kBetweenWrites) {
+          store_->insert_all(std::exchange(fresh, {}));
+          written = Clock::now();
+        }
       }
       on_measured();
       return true;
     });
     measured ? pause.reset() : pause.wait();
   }
+  if (store_) store_->insert_all(fresh);
 }
 
 // False while a living process measures it.
