@@ -87,6 +87,15 @@ Json interval_of(const std::optional<Estimate>& estimate) {
 }
 
 Json candidate_json(const Candidate& candidate) {
+Json shape_json(const std::optional<CurveShape>& shape) {
+  if (!shape) return nullptr;
+  return {{"shape", to_string(shape->past)},
+          {"from", shape->from},
+          {"rise", shape->rise},
+          {"over_declared", shape->over_declared},
+          {"remark", remark(*shape)}};
+}
+
   Json out;
   out["scheme"] = candidate.scheme;
   out["portable"] = candidate.portability.portable;
@@ -107,6 +116,7 @@ Json candidate_json(const Candidate& candidate) {
                       {"copy_inside", interval_of(candidate.copy_inside)},
                       {"copy_beyond", interval_of(candidate.copy_beyond)}};
   return out;
+  out["past_trained_length"] = shape_json(candidate.shape);
 }
 
 Json scheme_of(const ExtendReport& report, const std::optional<size_t>& index) {

@@ -168,15 +168,17 @@ ResultTable ranking_table(const StudySummary& study) {
                   kSpeed,
                   {.name = "seconds", .title = "passes took", .unit = "s", .digits = 1},
                   {.name = "forgets", .title = "forgets far text"},
-                  kRunsIn}};
+                  kRunsIn,
+                  {.name = "remark", .title = "past the trained length"}}};
   int64_t number = 0;
   for (const Candidate& one : study.candidates) {
     if (one.finalist) ++number;
-    table.rows.push_back(
-        {one.finalist ? ResultValue(number) : ResultValue(), one.scheme, study.role_of(one.scheme),
-         mean(one.beyond), low_of(one.beyond), high_of(one.beyond), mean(one.inside),
-         mean(one.inside_cost), mean(one.copy_inside), mean(one.copy_beyond), whole(one.windows),
-         value(study.relative_speed(one)), one.seconds, one.truncates, runs_in(study, one.scheme)});
+    table.rows.push_back({one.finalist ? ResultValue(number) : ResultValue(), one.scheme,
+                          study.role_of(one.scheme), mean(one.beyond), low_of(one.beyond),
+                          high_of(one.beyond), mean(one.inside), mean(one.inside_cost),
+                          mean(one.copy_inside), mean(one.copy_beyond), whole(one.windows),
+                          value(study.relative_speed(one)), one.seconds, one.truncates,
+                          runs_in(study, one.scheme), one.shape ? remark(*one.shape) : ""});
   }
   return table;
 }

@@ -199,12 +199,14 @@ class Race {
   }
 
   std::vector<Candidate> finish() {
-    const std::span<const Tally> declared = track_.runners().front().candidate.tallies.inside;
+    const Tallies& declared = track_.runners().front().candidate.tallies;
     std::vector<Candidate> candidates;
     for (Runner& runner : track_.runners()) {
       const size_t windows = runner.candidate.tallies.inside.size();
       if (windows == 0) continue;  // left out
-      fill_estimates(declared.first(windows), runner.candidate);
+      fill_estimates(std::span(declared.inside).first(windows), runner.candidate);
+      fill_shape(std::span(declared.runs).first(windows), track_.trained_length(),
+                 runner.candidate);
       candidates.push_back(runner.candidate);
     }
     sort_candidates(candidates);

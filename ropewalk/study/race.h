@@ -14,6 +14,7 @@
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/bootstrap.h"
 #include "ropewalk/study/cell.h"
+#include "ropewalk/study/curve_shape.h"
 #include "ropewalk/study/race_plan.h"
 #include "ropewalk/study/record.h"
 #include "ropewalk/study/scheme_change.h"
@@ -63,6 +64,7 @@ struct Candidate {
   double seconds = 0;                   // of all its passes, as they ran
   int64_t tokens = 0;                   // that these passes read
   size_t resumed_cells = 0;             // that a study held already
+  std::optional<CurveShape> shape;      // of its losses by position, held to declared's
 };
 
 // The mean where the target length tells most: beyond L, or inside where nothing lies beyond.

@@ -160,12 +160,51 @@ void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winne
 
 void tell_declared(const Candidate& declared, int64_t trained, std::vector<std::string>& why) {
   if (!declared.beyond || !declared.inside) return;
+std::string where_declared_fails(const Candidate& declared) {
+  if (!declared.shape) return "";
+  if (declared.shape->past == PastLength::kCliff) return ", with a cliff at that length";
+  if (declared.shape->past == PastLength::kHolds) return "";
+  return fmt::format(", rising from about {} tokens on", declared.shape->from);
+}
+
   const double rise = declared.beyond->mean - declared.inside->mean;
   why.push_back(
       fmt::format("As declared, the model loses {} nats per token inside its trained length of {} "
                   "and {} beyond it: it {}.",
                   with_interval(*declared.inside), trained, with_interval(*declared.beyond),
-                  rise > kFails ? "fails there" : "holds up"));
+                  rise > kFails ? "fails there" + where_declared_fails(declared) : "holds up"));
+}
+
+constexpr size_t kMostNamed = 3;
+
+// "a, b, c and 2 more"
+std::string named(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t k = 0; k < std::min(names.size(), kMostNamed); ++k)
+    text += (k == 0 ? "" : ", ") + names[k];
+  if (names.size() > kMostNamed) text += fmt::format(" and {} more", names.size() - kMostNamed);
+  return text;
+}
+
+// Which settings fail though they act, and which do not seem to act. What truncates is compared
+// alone, and the best of it told elsewhere.
+void tell_shapes(const std::vector<Candidate>& candidates, std::vector<std::string>& why) {
+  std::vector<std::string> failing;
+  std::vector<std::string> idle;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.shape || candidate.scheme == "declared" || candidate.truncates) continue;
+    if (!candidate.shape->is_doubtful()) continue;
+    const bool acts = !candidate.shape->seems_idle();
+    (acts ? failing : idle)
+        .push_back(fmt::format("{} ({})", candidate.scheme, remark(*candidate.shape)));
+  }
+  if (!failing.empty()) {
+    why.push_back(fmt::format(
+        "No better than declared past the trained length, though {} act{}: {}.",
+        failing.size() == 1 ? "it" : "they", failing.size() == 1 ? "s" : "", named(failing)));
+  }
+  if (!idle.empty())
+    why.push_back(fmt::format("Doubt: nothing shows that these were applied: {}.", named(idle)));
 }
 
 void tell_truncation(const std::vector<Candidate>& candidates, const Candidate& taken,
@@ -325,3 +364,4 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
 }
 
 }  // namespace ropewalk
+  tell_shapes(candidates, why);

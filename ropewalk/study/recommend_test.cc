@@ -162,6 +162,34 @@ TEST(Recommend, AWinnerThatTheSearchFoundIsDoubted) {
   EXPECT_FALSE(doubted()) << "the winner is of the grid";
 }
 
+TEST(Recommend, ASearchOverWindowsOfFewLossesIsDoubted) {
+  std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}), candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}})};
+  const auto doubted = [&] { return says(recommend(candidates, kScope).why, "too few to drop"); };
+  EXPECT_FALSE(doubted()) << "nothing was searched for";
+  candidates[1].found_by = "around cap,window=40";
+  ASSERT_EQ(candidates[1].tallies.beyond.front().count, kTokens);
+  EXPECT_TRUE(doubted());
+  candidates[1].tallies.beyond.front().count = 256;
+  EXPECT_FALSE(doubted());
+}
+
+TEST(Recommend, ShapesOfLossByPositionAreTold) {
+  std::vector<Candidate> candidates = {
+      declared({6, 6, 6, 6}), candidate({.scheme = "cap,window=50", .beyond = {3, 3, 3, 3}}),
+      candidate({.scheme = "base,factor=2", .beyond = {7, 7, 7, 7}}),
+      candidate({.scheme = "rope", .beyond = {6, 6, 6, 6}})};
+  candidates[0].shape = {.past = PastLength::kCliff, .from = 100, .rise = 3};
+  candidates[1].shape = {.past = PastLength::kRises, .from = 300, .rise = 1, .over_declared = -3};
+  candidates[2].shape = {.past = PastLength::kRises, .from = 200, .rise = 4, .over_declared = 1};
+  candidates[3].shape = {.past = PastLength::kAsDeclared, .from = 100, .rise = 3};
+  const std::vector<std::string> why = recommend(candidates, kScope).why;
+  EXPECT_TRUE(says(why, "it fails there, with a cliff at that length."));
+  EXPECT_TRUE(says(why, "though it acts: base,factor=2 (applied, and the model fails: +4.00"));
+  EXPECT_TRUE(says(why, "Doubt: nothing shows that these were applied: rope (not applied"));
+  EXPECT_FALSE(says(why, "cap,window=50 (")) << "it beats declared";
+}
+
 TEST(Recommend, WhatFailsOrTruncatesOrFellOutIsNeverTaken) {
   std::vector<Candidate> candidates = {
       declared({6, 6, 6, 6}), candidate({.scheme = "rope", .beyond = {NAN, NAN, NAN, NAN}}),

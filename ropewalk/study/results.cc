@@ -86,6 +86,16 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
   return scored;
 }
 
+// By run, over all windows.
+std::vector<Tally> sum_of(std::span<const std::vector<Tally>> windows) {
+  std::vector<Tally> runs;
+  for (const std::vector<Tally>& window : windows) {
+    runs.resize(std::max(runs.size(), window.size()));
+    for (size_t k = 0; k < window.size(); ++k) runs[k].add(window[k]);
+  }
+  return runs;
+}
+
 }  // namespace
 
 Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
@@ -116,6 +126,15 @@ void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate
     candidate.inside_cost = estimate_difference(own.inside, declared_inside);
 }
 
+void fill_shape(std::span<const std::vector<Tally>> declared_runs, int64_t trained_length,
+                Candidate& candidate) {
+  const std::vector<std::vector<Tally>>& own = candidate.tallies.runs;
+  if (own.size() != declared_runs.size()) return;
+  const bool is_declared = candidate.scheme == "declared";
+  candidate.shape = curve_shape(
+      sum_of(own), is_declared ? std::vector<Tally>() : sum_of(declared_runs), trained_length);
+}
+
 void sort_candidates(std::vector<Candidate>& candidates) {
   const auto key = [&](const Candidate& candidate) {
     return std::tuple(!candidate.finalist, -static_cast<int64_t>(candidate.windows),
@@ -144,26 +163,35 @@ std::vector<Candidate> candidates_of(const StudyContents& study) {
   const StudyFacts facts = study_facts(study);
   check_repeats(study, facts);
   std::vector<Scored> all;
-  std::map<size_t, Tally> declared;  // by window
+  struct Declared {
+    Tally inside;
+    std::vector<Tally> runs;
+  };
+  std::map<size_t, Declared> declared;  // by window
   const std::vector<SchemeFacts> schemes = all_scheme_facts(study);
   const auto as_file = std::ranges::find(schemes, "declared", &SchemeFacts::scheme);
   for (const SchemeFacts& scheme : schemes) {
     Scored scored = score(study, facts, scheme, as_file == schemes.end() ? nullptr : &*as_file);
     if (scored.windows.empty()) continue;
     if (scheme.scheme == "declared") {
+      const Tallies& own = scored.candidate.tallies;
       for (size_t k = 0; k < scored.windows.size(); ++k)
-        declared[scored.windows[k]] = scored.candidate.tallies.inside[k];
+        declared[scored.windows[k]] = {.inside = own.inside[k], .runs = own.runs[k]};
     }
     all.push_back(std::move(scored));
   }
   std::vector<Candidate> candidates;
   for (Scored& scored : all) {
-    std::vector<Tally> same;
+    std::vector<Tally> inside;
+    std::vector<std::vector<Tally>> runs;
     for (const size_t w : scored.windows) {
       const auto found = declared.find(w);
-      if (found != declared.end()) same.push_back(found->second);
+      if (found == declared.end()) continue;
+      inside.push_back(found->second.inside);
+      runs.push_back(found->second.runs);
     }
-    fill_estimates(same, scored.candidate);
+    fill_estimates(inside, scored.candidate);
+    fill_shape(runs, facts.trained_length, scored.candidate);
     candidates.push_back(std::move(scored.candidate));
   }
   sort_candidates(candidates);

@@ -25,6 +25,11 @@ Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
 //   declared_inside  of "declared" over the same windows; empty where it did not run them
 void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate);
 
+// Fills its shape, where declared ran the same windows.
+//   declared_runs  as Tallies::runs, of "declared" over the same windows
+void fill_shape(std::span<const std::vector<Tally>> declared_runs, int64_t trained_length,
+                Candidate& candidate);
+
 // What the doubts of a recommendation go by.
 StudyScope scope_of(const StudyFacts& facts);
 

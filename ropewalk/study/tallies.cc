@@ -4,13 +4,21 @@
 #include <cmath>
 #include <limits>
 
+#include "ropewalk/study/curve_shape.h"
+
 namespace ropewalk {
 
 void Tallies::add_losses(std::span<const double> losses, int64_t trained_length) {
   Tally below;
   Tally past;
-  for (size_t t = 0; t < losses.size(); ++t)
-    (static_cast<int64_t>(t) < trained_length ? below : past).add(losses[t]);
+  std::vector<Tally>& by_run = runs.emplace_back();
+  for (size_t t = 0; t < losses.size(); ++t) {
+    const auto position = static_cast<int64_t>(t);
+    (position < trained_length ? below : past).add(losses[t]);
+    const size_t run = run_of(position, trained_length);
+    if (run >= by_run.size()) by_run.resize(run + 1);
+    by_run[run].add(losses[t]);
+  }
   inside.push_back(below);
   beyond.push_back(past);
 }

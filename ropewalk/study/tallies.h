@@ -14,6 +14,7 @@ namespace ropewalk {
 struct Tallies {
   std::vector<Tally> inside;  // of predictions from positions below L
   std::vector<Tally> beyond;
+  std::vector<std::vector<Tally>> runs;  // of both, by runs of positions as curve_shape.h has them
   std::vector<Tally> copy_inside;
   std::vector<Tally> copy_beyond;
 
