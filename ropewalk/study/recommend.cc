@@ -7,6 +7,8 @@
 #include <limits>
 #include <tuple>
 
+#include "ropewalk/study/search_past.h"
+
 namespace ropewalk {
 namespace {
 
@@ -158,8 +160,6 @@ void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winne
   }
 }
 
-void tell_declared(const Candidate& declared, int64_t trained, std::vector<std::string>& why) {
-  if (!declared.beyond || !declared.inside) return;
 std::string where_declared_fails(const Candidate& declared) {
   if (!declared.shape) return "";
   if (declared.shape->past == PastLength::kCliff) return ", with a cliff at that length";
@@ -167,6 +167,8 @@ std::string where_declared_fails(const Candidate& declared) {
   return fmt::format(", rising from about {} tokens on", declared.shape->from);
 }
 
+void tell_declared(const Candidate& declared, int64_t trained, std::vector<std::string>& why) {
+  if (!declared.beyond || !declared.inside) return;
   const double rise = declared.beyond->mean - declared.inside->mean;
   why.push_back(
       fmt::format("As declared, the model loses {} nats per token inside its trained length of {} "
@@ -240,6 +242,15 @@ const Estimate* best_copy_inside(const std::vector<Candidate>& candidates) {
   return best;
 }
 
+// Whether is_worse() had too little to go by.
+bool searched_blindly(const std::vector<Candidate>& candidates) {
+  return std::ranges::any_of(candidates, [](const Candidate& candidate) {
+    const std::vector<Tally>& windows = candidate.tallies.telling();
+    return !candidate.found_by.empty() && !windows.empty() &&
+           windows.front().count < static_cast<int64_t>(kEnoughLosses);
+  });
+}
+
 // Of the measurement as a whole.
 void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& scope,
                  std::vector<std::string>& why) {
@@ -250,6 +261,12 @@ void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& sco
         "Doubt: only {} document{} of more than {} tokens. Other texts may say "
         "otherwise, whatever the intervals over windows are.",
         scope.long_documents, scope.long_documents == 1 ? "" : "s", scope.trained_length));
+  }
+  if (searched_blindly(candidates)) {
+    why.push_back(
+        fmt::format("Doubt: the search's first window has fewer than {} losses to tell settings "
+                    "apart by, too few to drop one: its time went into all of them alike.",
+                    kEnoughLosses));
   }
   const Estimate* const inside = best_copy_inside(candidates);
   if (inside == nullptr) {
@@ -355,6 +372,7 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                   scope.trained_length, kCopyShare));
   if (const std::optional<size_t> overall = result.index_of(Role::kBestOverall))
     tell_truncation(candidates, candidates[*overall], why);
+  tell_shapes(candidates, why);
   tell_doubts(candidates, scope, why);
   for (const Winner& winner : result.winners) {
     if (is_told(winner)) continue;
@@ -364,4 +382,3 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
 }
 
 }  // namespace ropewalk
-  tell_shapes(candidates, why);

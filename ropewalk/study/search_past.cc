@@ -224,7 +224,8 @@ class Search {
     const auto best = best_.find(runner.kind);
     if (best == best_.end()) return false;
     return is_worse(losses, track_.pass(*best->second.runner, window).losses,
-                    track_.trained_length());
+                    track_.trained_length())
+        .value_or(false);
   }
 
   void tell_plan() {
@@ -256,9 +257,15 @@ size_t search_passes(const RacePlan& plan, size_t most, size_t tried, const ByKi
   return std::min(settings, SIZE_MAX / 2 / passes) * passes;
 }
 
-bool is_worse(std::span<const double> losses, std::span<const double> best, int64_t first) {
+std::optional<bool> is_worse(std::span<const double> losses, std::span<const double> best,
+                             int64_t first) {
   size_t start = std::min(static_cast<size_t>(std::max<int64_t>(first, 0)), losses.size());
   if (start == losses.size()) start = 0;
+  if (std::any_of(losses.begin() + static_cast<std::ptrdiff_t>(start), losses.end(),
+                  [](double loss) { return !std::isfinite(loss); })) {
+    return true;
+  }
+  if (losses.size() - start < kEnoughLosses) return std::nullopt;
   std::vector<double> blocks;  // mean differences
   for (size_t t = start; t < losses.size(); t += kBlock) {
     const size_t end = std::min(t + kBlock, losses.size());
@@ -271,8 +278,7 @@ bool is_worse(std::span<const double> losses, std::span<const double> best, int6
   for (const double block : blocks) mean += block / n;
   double squares = 0;
   for (const double block : blocks) squares += (block - mean) * (block - mean);
-  const double error = blocks.size() > 1 ? std::sqrt(squares / (n - 1) / n) : 0;
-  return !(mean <= 2 * error);
+  return !(mean <= 2 * std::sqrt(squares / (n - 1) / n));
 }
 
 void search_past_grid(Track& track, const RacePlan& plan) { Search(track, plan).run(); }

@@ -18,19 +18,31 @@ std::vector<double> losses(double more, double noise) {
 
 TEST(IsWorse, GoesByThePairedNoise) {
   const std::vector<double> best = losses(0, 0);
-  EXPECT_FALSE(is_worse(best, best, 0));
-  EXPECT_FALSE(is_worse(losses(-1, 0), best, 0));
-  EXPECT_TRUE(is_worse(losses(0.01, 0), best, 0));
-  EXPECT_FALSE(is_worse(losses(0.1, 1), best, 0));
-  EXPECT_TRUE(is_worse(losses(1, 1), best, 0));
-  EXPECT_TRUE(is_worse(std::vector<double>(320, std::nan("")), best, 0));
+  EXPECT_FALSE(*is_worse(best, best, 0));
+  EXPECT_FALSE(*is_worse(losses(-1, 0), best, 0));
+  EXPECT_TRUE(*is_worse(losses(0.01, 0), best, 0));
+  EXPECT_FALSE(*is_worse(losses(0.1, 1), best, 0));
+  EXPECT_TRUE(*is_worse(losses(1, 1), best, 0));
+  EXPECT_TRUE(*is_worse(std::vector<double>(320, std::nan("")), best, 0));
 }
 
 TEST(IsWorse, LooksPastTheTrainedLengthWhereThereIsSomething) {
   std::vector<double> worse_inside = losses(0, 0);
   for (size_t t = 0; t < 64; ++t) worse_inside[t] += 1;
-  EXPECT_FALSE(is_worse(worse_inside, losses(0, 0), 64));
-  EXPECT_TRUE(is_worse(losses(0.1, 0), losses(0, 0), 1000));
+  EXPECT_FALSE(*is_worse(worse_inside, losses(0, 0), 64));
+  EXPECT_TRUE(*is_worse(losses(0.1, 0), losses(0, 0), 1000));
+}
+
+TEST(IsWorse, FewLossesTellNothing) {
+  const std::vector<double> best = losses(0, 0);
+  const auto last = static_cast<int64_t>(best.size());
+  EXPECT_FALSE(is_worse(losses(5, 0), best, last - 32)) << "one block has no standard error";
+  const auto enough = static_cast<int64_t>(kEnoughLosses);
+  EXPECT_FALSE(is_worse(losses(5, 0), best, last - enough + 1));
+  EXPECT_EQ(is_worse(losses(5, 0), best, last - enough), true);
+  std::vector<double> broken = best;
+  broken.back() = std::nan("");
+  EXPECT_EQ(is_worse(broken, best, last - 1), true);
 }
 
 TEST(SearchPasses, AreThoseOfWholeSettings) {
