@@ -370,7 +370,9 @@ void run(const Options& options) {
   StudyStore& store = *study.held();
   if (has_usage) put_usage(store, model, text);
   report.left_out = facts.left_out;
-  report.recommendation = recommend(report.candidates, scope_of(facts));
+  const StudyScope scope = scope_of(facts);
+  report.recommendation = recommend(report.candidates, scope);
+  report.calibrations = calibrate(report.candidates, scope, facts.model, published_orderings());
   add_passages(model, text, report);
   std::exception_ptr not_written;
   try {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/calibration_report.h"
 #include "cli/progress.h"
 #include "cli/report_text.h"
 #include "cli/search_outcome.h"
@@ -86,7 +87,6 @@ Json interval_of(const std::optional<Estimate>& estimate) {
   return {estimate->interval->low, estimate->interval->high};
 }
 
-Json candidate_json(const Candidate& candidate) {
 Json shape_json(const std::optional<CurveShape>& shape) {
   if (!shape) return nullptr;
   return {{"shape", to_string(shape->past)},
@@ -96,6 +96,7 @@ Json shape_json(const std::optional<CurveShape>& shape) {
           {"remark", remark(*shape)}};
 }
 
+Json candidate_json(const Candidate& candidate) {
   Json out;
   out["scheme"] = candidate.scheme;
   out["portable"] = candidate.portability.portable;
@@ -115,8 +116,8 @@ Json shape_json(const std::optional<CurveShape>& shape) {
                       {"inside_cost", interval_of(candidate.inside_cost)},
                       {"copy_inside", interval_of(candidate.copy_inside)},
                       {"copy_beyond", interval_of(candidate.copy_beyond)}};
-  return out;
   out["past_trained_length"] = shape_json(candidate.shape);
+  return out;
 }
 
 Json scheme_of(const ExtendReport& report, const std::optional<size_t>& index) {
@@ -237,6 +238,7 @@ Json whole_json(const ExtendReport& report) {
   for (const Winner& winner : told.winners) out["winners"].push_back(winner_json(report, winner));
   out["why"] = told.why;
   out["bias_curve"] = bias_json(report);
+  out["calibration"] = calibration_json(report.calibrations);
   out["prompt_tokens"] = report.prompt_tokens;
   out["passages"] = Json::array();
   for (const auto& [scheme, passage] : report.passages)
@@ -260,6 +262,8 @@ std::string to_text(const ExtendReport& report) {
     text += without_lists(sentence) + "\n";
   text += without_lists(search_text(report.candidates, to_string(report.engine)));
   text += bias_text(report);
+  if (const std::string published = calibration_sentence(report.calibrations); !published.empty())
+    text += published + "\n";
   text += "\n" + running_text(report.candidates, report.recommendation);
   if (!report.passages.empty())
     text +=

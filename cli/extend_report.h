@@ -10,6 +10,7 @@
 
 #include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/study/bands.h"
+#include "ropewalk/study/calibration.h"
 #include "ropewalk/study/race.h"
 #include "ropewalk/study/recommend.h"
 
@@ -34,6 +35,7 @@ struct ExtendReport {
   std::optional<BiasReport> bias = {};  // of the model as declared; none where no layer rotates
   std::vector<Candidate> candidates = {};
   Recommendation recommendation = {};
+  std::vector<Calibration> calibrations = {};
   int64_t prompt_tokens = 0;
   std::vector<std::pair<std::string, std::string>> passages = {};  // scheme, its 60 tokens
   std::optional<WriteReport> written = {};

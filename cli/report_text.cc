@@ -185,6 +185,8 @@ std::string report_text(const StudySummary& study, const PageWidth& width) {
               "beyond, speed over declared's",
               0) +
           "\n" + ranking(study, width) + "\n" + bands(study, width) + measured_text(study, width);
+  if (const std::string published = calibration_sentence(study.calibrations); !published.empty())
+    text += "\n" + words(published, 2);
   return text;
 }
 

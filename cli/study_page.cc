@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/bands_report.h"
+#include "cli/calibration_report.h"
 #include "cli/measured_tables.h"
 #include "cli/search_outcome.h"
 #include "cli/study_tables.h"
@@ -259,6 +260,14 @@ Section spectrum_section(const StudySummary& study, const std::vector<Series>& s
   return section;
 }
 
+Section calibration_section(const StudySummary& study) {
+  return {.id = "calibration",
+          .title = "Published orderings",
+          .paragraphs = {calibration_sentence(study.calibrations)},
+          .tables = {calibration_table(study.calibrations),
+                     calibration_pair_table(study.calibrations)}};
+}
+
 // Runs body; what nlohmann-json says of a wrong type gets the record's name.
 template <typename Body>
 void read_at(const std::string& place, const Body& body) {
@@ -336,6 +345,7 @@ Page study_page(const StudySummary& study) {
   if (search_outcome(study.candidates).tried > 0) page.sections.push_back(search_section(study));
   page.sections.push_back(distance_section(study, page.series));
   page.sections.push_back(spectrum_section(study, page.series));
+  if (!study.calibrations.empty()) page.sections.push_back(calibration_section(study));
   // The last one, made now: its tables' names are taken.
   page.sections.push_back({.id = "made",
                            .title = "How it was measured",

@@ -91,7 +91,9 @@ StudySummary summarize_study(const std::string& path) {
     throw Error(path, "must have a finished pass to report", "none",
                 "let `ropewalk extend` run on");
   }
-  study.recommendation = recommend(study.candidates, scope_of(study.facts));
+  const StudyScope scope = scope_of(study.facts);
+  study.recommendation = recommend(study.candidates, scope);
+  study.calibrations = calibrate(study.candidates, scope, study.facts.model, published_orderings());
   choose_shown(study);
   return study;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ropewalk/study/calibration.h"
 #include "ropewalk/study/curve.h"
 #include "ropewalk/study/recommend.h"
 #include "ropewalk/study/record.h"
@@ -20,6 +21,7 @@ struct StudySummary {
   std::vector<SchemeFacts> schemes;
   std::vector<Candidate> candidates;  // as candidates_of() sorts them
   Recommendation recommendation;      // over everything in the study
+  std::vector<Calibration> calibrations;
 
   // Those whom every picture shows first: declared, the winners, the best that forgets far text.
   struct Shown {
