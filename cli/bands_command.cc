@@ -55,10 +55,8 @@ void run(const Options& options) {
   const StudyText text = read_study_text(options.text, file, length);
   const Precision precision = options.model.chosen_precision();
   const Positions declared = make_positions(file.config, {});
-  MemoryRun memory = MemoryRun::losses(precision, text.longest_window(), &declared);
-  memory.rows = text.longest_window();  // queries and keys are looked at in one pass over a window
-  memory.beside = BandUsage::angle_bytes(declared, text.longest_window());
-  refuse_too_large(file, memory, "a shorter --length");
+  refuse_too_large(file, usage_run(precision, text.longest_window(), declared),
+                   "a shorter --length");
   std::optional<StudyAddition> addition;
   if (!options.into.empty())
     addition.emplace(options.into, options.model.path, options.model.precision);

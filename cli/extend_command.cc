@@ -23,6 +23,7 @@
 #include "cli/extend_passages.h"
 #include "cli/extend_report.h"
 #include "cli/model_options.h"
+#include "cli/progress.h"
 #include "cli/race_display.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
@@ -42,7 +43,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr int64_t kUsageTokens = 2048;  // that pair usage is told from
+constexpr size_t kUsageTokens = 2048;  // that pair usage is told from, at most
 constexpr const char* kShorter = "a shorter --to";
 
 struct Options {
@@ -171,12 +172,20 @@ void share_cores(const Options& options, const std::optional<Ranks>& ranks) {
                                         omp_get_num_procs()));
 }
 
+// That pair usage is told from.
+size_t usage_tokens(const StudyText& text, int64_t trained) {
+  return std::min({text.windows.front().ids.size(), static_cast<size_t>(trained), kUsageTokens});
+}
+
 // What the bias curve will propose is not known by now; maps take no more than those that are.
 void check_memory(const Options& options, const ModelFile& file, const StudyText& text,
                   const std::optional<AvailableMemory>& memory) {
   const Precision precision = options.model.chosen_precision();
   const int64_t trained = trained_length(file.config);
   const int64_t prompt = passage_prompt(text, trained, options.target);
+  const Positions declared = make_positions(file.config, {});
+  const auto looked_at = static_cast<int64_t>(usage_tokens(text, trained));
+  refuse_too_large(file, usage_run(precision, looked_at, declared), kShorter, memory);
   for (const std::string& scheme : candidates(options, trained)) {
     const Positions positions = make_positions(file.config, {{.scheme = scheme}});
     refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &positions),
@@ -275,10 +284,12 @@ void put_bias(StudyStore& store, const BiasReport& bias) {
 void put_usage(StudyStore& store, const Model& model, const StudyText& text) {
   if (store.record(std::string(kTableRecords) + kPairUsageTable)) return;
   Window window = text.windows.front();
-  const int64_t tokens = std::min(
-      {static_cast<int64_t>(window.ids.size()), trained_length(model.config()), kUsageTokens});
-  window.ids.resize(static_cast<size_t>(tokens));
-  put_tables(store, usage_tables(measure_usage(model, {window})));
+  window.ids.resize(usage_tokens(text, trained_length(model.config())));
+  const std::string label = fmt::format("what pairs are used for in {} tokens", window.ids.size());
+  if (!ProgressLine::is_terminal()) fmt::print(stderr, "{}\n", label);
+  ProgressLine line(label);
+  put_tables(store, usage_tables(measure_usage(model, {window}, {.skipped_keys = kSkippedTokens},
+                                               [&](double share) { line.update(share); })));
 }
 
 // Without what is told while it runs.
@@ -359,6 +370,7 @@ void run(const Options& options) {
     study.held()->put_records({{kSchemeRecords + found.scheme, to_json(found)}});
   };
   const bool has_usage = report.bias && schemes.at("declared").keeps_distances;
+  if (has_usage) race.tokens_besides = usage_tokens(text, trained);
   if (has_usage && study.held() != nullptr) put_usage(*study.held(), model, text);
   {
     RaceDisplay display;

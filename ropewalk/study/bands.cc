@@ -198,12 +198,22 @@ BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
   return bias_report(means.means(), positions, trained, target_length);
 }
 
+MemoryRun usage_run(Precision precision, int64_t tokens, const Positions& declared) {
+  MemoryRun run = MemoryRun::losses(precision, tokens, &declared);
+  run.rows = tokens;
+  run.beside = BandUsage::angle_bytes(declared, tokens);
+  return run;
+}
+
 UsageReport measure_usage(const Model& model, const std::vector<Window>& windows,
-                          const UsageOptions& options) {
+                          const UsageOptions& options, const Progress& progress) {
   required_trained_length(model);
   const Positions positions = make_positions(model.config(), {});
   BandUsage usage(model.config().shape, positions, options);
-  return usage_of_passes(model, windows, positions, usage, {}, [] { return Progress(); });
+  double begun = 0;
+  return usage_of_passes(model, windows, positions, usage, {}, [&] {
+    return part_of_progress(progress, begun++, 1, static_cast<double>(windows.size()));
+  });
 }
 
 BandsReport measure_bands(const Model& model, const std::vector<Window>& windows,

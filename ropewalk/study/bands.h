@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/engine/model.h"
 #include "ropewalk/study/band_usage.h"
 #include "ropewalk/study/bias_curve.h"
@@ -71,10 +72,16 @@ struct BandsReport : UsageReport {
 BiasReport measure_bias(const Model& model, const std::vector<Window>& windows,
                         int64_t target_length, const Progress& progress = {});
 
+// What measuring the usage asks of the model: queries and keys are looked at in one pass.
+//   tokens    of the longest window
+//   declared  must outlive the result
+MemoryRun usage_run(Precision precision, int64_t tokens, const Positions& declared);
+
 // The usage alone, from one pass over each window: no mean_miss and worst_miss. The rest as for
 // measure_bands().
 UsageReport measure_usage(const Model& model, const std::vector<Window>& windows,
-                          const UsageOptions& options = {.skipped_keys = kSkippedTokens});
+                          const UsageOptions& options = {.skipped_keys = kSkippedTokens},
+                          const Progress& progress = {});
 
 // All of it. The same whatever the thread count.
 //   windows  each of at most the trained length

@@ -75,6 +75,7 @@ class Race {
   // From one pass of each kind of work, which the race needs in any case.
   void first_plan(std::vector<Runner*>& alive) {
     track_.time_each_work(alive, 0);
+    track_.spend_besides();
     std::vector<Runner*> racing;
     race_budget_ = (options_.search > 0 ? kRaceShare : 1) * *options_.budget;
     std::optional<RacePlan> plan = plan_within(race_budget_, alive, racing);
@@ -96,7 +97,8 @@ class Race {
     std::optional<RacePlan> plan;
     for (const size_t per_scheme : kThinnings) {
       racing = thinned(alive, per_scheme);
-      plan = fitted_plan(whole_, 0, count(racing), track_.pass_seconds(racing), budget);
+      plan = fitted_plan(whole_, 0, count(racing), track_.pass_seconds(racing),
+                         budget - track_.spent());
       if (plan) plan->per_scheme = racing.size() < alive.size() ? per_scheme : 0;
       if (plan && tells_enough(*plan, whole_)) break;
     }
@@ -108,7 +110,7 @@ class Race {
         remaining_cost(shortest_plan(whole_, 0), 0, count(racing), track_.pass_seconds(racing));
     throw Error("budget",
                 fmt::format("must be at least {:.2f} s, for one window under each of {} candidates",
-                            std::ceil(100 * least.seconds) / 100, racing.size()),
+                            std::ceil(100 * (least.seconds + track_.spent())) / 100, racing.size()),
                 fmt::format("{:.2f} s", *options_.budget), "or name fewer candidates");
   }
 

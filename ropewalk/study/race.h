@@ -35,6 +35,9 @@ struct RaceOptions {
   // took so far the plan is cut, before every window. The study keeps these times, so that a race
   // that is gone on with decides as it did.
   std::optional<double> budget = {};
+  // Tokens that are read once besides, under declared: the budget counts them for what its passes
+  // take, so that nothing but kept times decides.
+  size_t tokens_besides = 0;
   // Settings that are searched for past the grid once the race is over, at most: study/search_past.h.
   // Of a budget the race then takes two thirds, all of it where it cannot do with less.
   size_t search = 0;
@@ -61,10 +64,10 @@ struct Candidate {
   std::optional<Estimate> inside_cost;  // inside, less declared's inside
   std::optional<Estimate> copy_inside;  // nats gained per repeated token, distances below L
   std::optional<Estimate> copy_beyond;  // distances past L
+  std::optional<CurveShape> shape;      // of its losses by position, held to declared's
   double seconds = 0;                   // of all its passes, as they ran
   int64_t tokens = 0;                   // that these passes read
   size_t resumed_cells = 0;             // that a study held already
-  std::optional<CurveShape> shape;      // of its losses by position, held to declared's
 };
 
 // The mean where the target length tells most: beyond L, or inside where nothing lies beyond.

@@ -52,6 +52,20 @@ class StoredRaceTest : public testing::Test {
     return raced;
   }
 
+  // As a race says that is given too little.
+  double least_budget() {
+    try {
+      race(3);
+    } catch (const Error& error) {
+      const std::string said = error.what();
+      const std::string before = "must be at least ";
+      EXPECT_NE(said.find(before), said.npos) << said;
+      return std::stod(said.substr(said.find(before) + before.size()));
+    }
+    ADD_FAILURE() << "3 s were enough";
+    return 0;
+  }
+
   // Of their first parts.
   static std::set<std::string> names_of(const auto& schemes) {
     std::set<std::string> names;
@@ -84,17 +98,15 @@ TEST_F(StoredRaceTest, TooManyCandidatesAreThinnedToTheMiddleOfEachScheme) {
             std::string::npos);
 }
 
+TEST_F(StoredRaceTest, WhatIsReadBesidesCountsAsAPassOfDeclared) {
+  const double enough = least_budget();
+  options_.tokens_besides = 3 * kTarget;
+  EXPECT_NEAR(least_budget(), enough + 3, 0.02);
+  EXPECT_EQ(names_of(race(enough + 3.02)), names_of(options_.candidates));
+}
+
 TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
-  double enough = 0;
-  try {
-    race(3);
-    FAIL();
-  } catch (const Error& error) {
-    const std::string said = error.what();
-    const std::string before = "must be at least ";
-    ASSERT_NE(said.find(before), said.npos) << said;
-    enough = std::stod(said.substr(said.find(before) + before.size()));
-  }
+  const double enough = least_budget();
   EXPECT_LT(enough, static_cast<double>(options_.candidates.size()));
   EXPECT_EQ(names_of(race(enough)), names_of(options_.candidates));
 }

@@ -94,6 +94,8 @@ class Track {
   // From one pass of each kind of work among them, none of which counts.
   void time_each_work(const std::vector<Runner*>& racing, size_t window);
   void forget_times() { timed_.clear(); }
+  // Takes what options().tokens_besides cost off the budget, by the times that are known now.
+  void spend_besides() { spent_ += pass_seconds_of(runners_.front(), options_.tokens_besides); }
 
   // ---- progress
 
