@@ -11,6 +11,7 @@
 #include "cli/bias_table.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
+#include "cli/study_addition.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"

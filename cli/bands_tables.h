@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/study_addition.h"
+#include "cli/study_table.h"
 #include "ropewalk/study/bands.h"
 
 namespace ropewalk {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cli/study_addition.h"
+#include "cli/study_table.h"
 #include "ropewalk/study/bias_curve.h"
 
 namespace ropewalk {

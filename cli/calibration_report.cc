@@ -12,9 +12,8 @@ constexpr PairVerdict kVerdicts[] = {PairVerdict::kAgrees, PairVerdict::kOverlap
                                      PairVerdict::kContradicts, PairVerdict::kUntold};
 
 std::string model_of(const Calibration& one) {
-  return one.ordering->model +
-         (one.same_model ? " (this one by its name; other text)"
-                         : " (another model: not expected to be equal)");
+  return one.ordering->model + (one.same_model ? " (this one by its name; other text)"
+                                               : " (another model: not expected to be equal)");
 }
 
 }  // namespace
@@ -56,20 +55,23 @@ ResultTable calibration_pair_table(std::span<const Calibration> calibrations) {
   ResultTable table{
       .name = "calibration_pairs",
       .title = "Published pairs",
-      .about = "By how much the setting that is published as the better one leads here, over the "
-               "windows that both ran.",
-      .columns = {
-          {.name = "source", .title = "source"},
-          {.name = "measure", .title = "measure"},
-          {.name = "better", .title = "better as published"},
-          {.name = "better_figure", .title = "figure"},
-          {.name = "worse", .title = "worse as published"},
-          {.name = "worse_figure", .title = "figure"},
-          {.name = "lead", .title = "leads here", .unit = "nats per token", .digits = 3,
-           .is_signed = true},
-          {.name = "low", .title = "95 % from", .digits = 3, .is_signed = true},
-          {.name = "high", .title = "to", .digits = 3, .is_signed = true},
-          {.name = "verdict", .title = "verdict"}}};
+      .about =
+          "By how much the setting that is published as the better one leads here, over the "
+          "windows that both ran.",
+      .columns = {{.name = "source", .title = "source"},
+                  {.name = "measure", .title = "measure"},
+                  {.name = "better", .title = "better as published"},
+                  {.name = "better_figure", .title = "figure"},
+                  {.name = "worse", .title = "worse as published"},
+                  {.name = "worse_figure", .title = "figure"},
+                  {.name = "lead",
+                   .title = "leads here",
+                   .unit = "nats per token",
+                   .digits = 3,
+                   .is_signed = true},
+                  {.name = "low", .title = "95 % from", .digits = 3, .is_signed = true},
+                  {.name = "high", .title = "to", .digits = 3, .is_signed = true},
+                  {.name = "verdict", .title = "verdict"}}};
   for (const Calibration& one : calibrations) {
     for (const ComparedPair& pair : one.pairs) {
       table.rows.push_back({one.ordering->source, one.ordering->measure, pair.better,

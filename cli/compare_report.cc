@@ -248,13 +248,12 @@ bool Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary&
 void Comparer::compare_maps(int64_t layer, const LayerGroup& first, const LayerGroup& second) {
   const auto map_of = [](const LayerGroup& group) {
     if (group.scheme.empty()) return std::string("none");
-    std::string text;
-    for (const ParsedPart& part : parse_scheme(group.scheme).parts) {
-      const bool maps =
-          part.scheme->kind == PartKind::kDistanceMap || part.scheme->kind == PartKind::kPairMask;
-      if (maps) text += (text.empty() ? "" : "+") + part.text;
-    }
-    return text.empty() ? std::string("none") : text;
+    ParsedScheme scheme = parse_scheme(group.scheme);
+    std::erase_if(scheme.parts, [](const ParsedPart& part) {
+      return part.scheme->kind != PartKind::kDistanceMap &&
+             part.scheme->kind != PartKind::kPairMask;
+    });
+    return scheme.is_declared() ? std::string("none") : scheme.text();
   };
   const std::string ours = map_of(first);
   const std::string theirs = map_of(second);

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/recall_report.h"
 #include "cli/recall_tables.h"
+#include "cli/study_addition.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/recall_report.h"
-#include "cli/study_addition.h"
+#include "cli/study_table.h"
 
 namespace ropewalk {
 

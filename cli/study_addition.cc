@@ -1,7 +1,6 @@
 #include "cli/study_addition.h"
 
 #include <filesystem>
-#include <map>
 
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
@@ -21,19 +20,7 @@ const std::string& existing(const std::string& path) {
   return path;
 }
 
-std::string table_record(const StudyTable& added) {
-  nlohmann::ordered_json out = to_json(added.table);
-  out["picture"] = {{"description", added.description}, {"spec", added.spec}};
-  return out.dump();
-}
-
 }  // namespace
-
-void put_tables(StudyStore& store, const std::vector<StudyTable>& tables) {
-  std::map<std::string, std::string> records;
-  for (const StudyTable& one : tables) records[kTableRecords + one.table.name] = table_record(one);
-  store.put_records(records);
-}
 
 StudyAddition::StudyAddition(const std::string& path, const std::string& model,
                              const std::string& precision)

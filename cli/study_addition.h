@@ -3,25 +3,13 @@
 #define ROPEWALK_CLI_STUDY_ADDITION_H_
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "ropewalk/report/table.h"
+#include "cli/study_table.h"
 #include "ropewalk/study/store.h"
 
 namespace ropewalk {
-
-// A table with the picture that a report draws of it.
-struct StudyTable {
-  ResultTable table;
-  nlohmann::ordered_json spec;  // Vega-Lite, without "data"
-  std::string description;      // what one sees
-};
-
-// Tables as a study keeps them (study/record.h), in place of those of these names that it has. All of
-// them or, where it throws Error, none.
-void put_tables(StudyStore& store, const std::vector<StudyTable>& tables);
 
 // The study, held from the beginning of the measurement to its end, so that what cannot be added is
 // said before anything long is run.

@@ -25,10 +25,10 @@ struct PublishedScheme {
 
 struct PublishedOrdering {
   std::string source;
-  std::string model;  // and how many tokens it was trained at
-  std::string file;   // part of the file's name if it is a model that one may have; else empty
-  double stretch = 0;    // target length over L
-  std::string measure;   // "perplexity on PG19"
+  std::string model;       // and how many tokens it was trained at
+  std::string file;        // part of the file's name if it is a model that one may have; else empty
+  double stretch = 0;      // target length over L
+  std::string measure;     // "perplexity on PG19"
   bool of_recall = false;  // held to the copy gain from beyond L, else to the loss there
   bool more_is_better = false;
   std::vector<PublishedScheme> schemes;

@@ -45,9 +45,10 @@ TEST(Calibration, PairsAgreeOverlapOrContradictByTheirIntervals) {
   const std::vector<Candidate> candidates = {
       candidate("yarn,factor=4", {3, 3.1, 3, 3.1}), candidate("ntk,factor=4", {4, 4.1, 4, 4.1}),
       candidate("dca,chunk=70,local=20", {4.2, 3.9, 4.1, 4})};
-  const PublishedOrdering one =
-      ordering({{.name = "yarn", .figure = 5}, {.name = "ntk", .figure = 7},
-                {.name = "dca", .figure = 4}, {.name = "linear", .figure = 9}});
+  const PublishedOrdering one = ordering({{.name = "yarn", .figure = 5},
+                                          {.name = "ntk", .figure = 7},
+                                          {.name = "dca", .figure = 4},
+                                          {.name = "linear", .figure = 9}});
   const std::vector<Calibration> all = calibrated(candidates, one);
   ASSERT_EQ(all.size(), 1u);
   ASSERT_EQ(all[0].pairs.size(), 3u) << "nothing was measured of linear";
@@ -65,9 +66,9 @@ TEST(Calibration, OnlyTheWindowsThatBothRanCount) {
   const PublishedOrdering one =
       ordering({{.name = "yarn", .figure = 5}, {.name = "linear", .figure = 7}});
   const auto pair = [&](const std::vector<double>& fallen) {
-    return calibrated({candidate("yarn,factor=4", {3, 3.1, 9, 9}),
-                       candidate("linear,factor=4", fallen)},
-                      one)
+    return calibrated(
+               {candidate("yarn,factor=4", {3, 3.1, 9, 9}), candidate("linear,factor=4", fallen)},
+               one)
         .at(0)
         .pairs.at(0);
   };
@@ -90,10 +91,9 @@ TEST(Calibration, AnotherStretchIsNotCompared) {
 TEST(Calibration, RecallIsHeldToTheCopyGain) {
   PublishedOrdering one = ordering({{.name = "yarn", .figure = 50}, {.name = "ntk", .figure = 70}});
   one.of_recall = one.more_is_better = true;
-  const std::vector<Calibration> all =
-      calibrated({candidate("yarn,factor=4", {3, 3}, {0.1, 0.1}),
-                  candidate("ntk,factor=4", {4, 4}, {0.5, 0.5})},
-                 one);
+  const std::vector<Calibration> all = calibrated({candidate("yarn,factor=4", {3, 3}, {0.1, 0.1}),
+                                                   candidate("ntk,factor=4", {4, 4}, {0.5, 0.5})},
+                                                  one);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].pairs[0].better, "ntk,factor=4");
   EXPECT_NEAR(all[0].pairs[0].lead.mean, 0.4, 1e-12);
@@ -105,9 +105,9 @@ TEST(Calibration, SettingsAreFoundByTheirShareAndRopeByDeclared) {
   const std::vector<Candidate> candidates = {
       candidate("cap,window=70,pairs=2:3", {2, 2}), candidate("cap,window=50", {3, 3}),
       candidate("cap,window=70", {4, 4}), candidate("declared", {6, 6}), rope};
-  const PublishedOrdering one = ordering(
-      {{.name = "cap", .figure = 2, .parameter = "window", .share = 0.75},
-       {.name = "rope", .figure = 9}});
+  const PublishedOrdering one =
+      ordering({{.name = "cap", .figure = 2, .parameter = "window", .share = 0.75},
+                {.name = "rope", .figure = 9}});
   const ComparedPair pair = calibrated(candidates, one).at(0).pairs.at(0);
   EXPECT_EQ(pair.better, "cap,window=70");
   EXPECT_EQ(pair.worse, "declared");

@@ -65,8 +65,8 @@ std::optional<CurveShape> own_shape(std::span<const Tally> runs, int64_t trained
   if (rise <= kRise) return shape;
   // There is one: the last step is the highest mean of any end of the curve.
   const auto first_above = [&](double more) {
-    return std::ranges::find_if(
-        steps, [&](const Step& step) { return mean(step.losses) > level + more; });
+    return std::ranges::find_if(steps,
+                                [&](const Step& step) { return mean(step.losses) > level + more; });
   };
   shape.past = first_above(rise / 2)->run < kRunsToL + 2 ? PastLength::kCliff : PastLength::kRises;
   shape.from = first_of(first_above(kRise)->run, trained_length);
