@@ -7,8 +7,8 @@
 namespace ropewalk {
 namespace {
 
-// What reads the states that are given here is of no matter: heads of masked words, of whole texts and
-// of spans.
+// What reads the states that are given here is of no matter: heads of masked words, of whole texts
+// and of spans.
 std::vector<std::string> heads_behind() {
   std::vector<std::string> names = {".position_ids", "cls.predictions.bias", "lm_head.bias"};
   for (const char* const part :
@@ -33,6 +33,26 @@ void take_head(Blueprint& blueprint, bool bert) {
                            {"output", start + ".decoder"},
                            {"output_bias", start}})
     blueprint.names.renames.push_back(rename);
+}
+
+TensorNames bert_names() {
+  return {.layer = "bert.encoder.layer.",
+          .renames = {{"token_embd", "bert.embeddings.word_embeddings"},
+                      {"position_embd", "bert.embeddings.position_embeddings"},
+                      {"token_types", "bert.embeddings.token_type_embeddings"},
+                      {"token_embd_norm", "bert.embeddings.LayerNorm"},
+                      {"attn_q", "attention.self.query"},
+                      {"attn_k", "attention.self.key"},
+                      {"attn_v", "attention.self.value"},
+                      {"attn_output", "attention.output.dense"},
+                      {"attn_output_norm", "attention.output.LayerNorm"},
+                      {"ffn_up", "intermediate.dense"},
+                      {"ffn_down", "output.dense"},
+                      {"layer_output_norm", "output.LayerNorm"}},
+          .root = "bert.",
+          .ignored = heads_behind(),
+          .other_roots = {"roberta."},
+          .other_kinds = {{"weight", "gamma"}, {"bias", "beta"}}};
 }
 
 Blueprint norms_behind_sums(const std::string& family, const ModelConfig& config) {
@@ -71,23 +91,7 @@ Blueprint describe_bert(const ModelConfig& config, const ModelKeys& keys) {
                 keys.text("position_embedding_type").value_or("nothing"))
         .of(FaultKind::kUnknownValue);
   }
-  blueprint.names = {.layer = "bert.encoder.layer.",
-                     .renames = {{"token_embd", "bert.embeddings.word_embeddings"},
-                                 {"position_embd", "bert.embeddings.position_embeddings"},
-                                 {"token_types", "bert.embeddings.token_type_embeddings"},
-                                 {"token_embd_norm", "bert.embeddings.LayerNorm"},
-                                 {"attn_q", "attention.self.query"},
-                                 {"attn_k", "attention.self.key"},
-                                 {"attn_v", "attention.self.value"},
-                                 {"attn_output", "attention.output.dense"},
-                                 {"attn_output_norm", "attention.output.LayerNorm"},
-                                 {"ffn_up", "intermediate.dense"},
-                                 {"ffn_down", "output.dense"},
-                                 {"layer_output_norm", "output.LayerNorm"}},
-                     .root = "bert.",
-                     .ignored = heads_behind(),
-                     .other_roots = {"roberta."},
-                     .other_kinds = {{"weight", "gamma"}, {"bias", "beta"}}};
+  blueprint.names = bert_names();
   take_head(blueprint, config.architecture == "bert");
   return blueprint;
 }
