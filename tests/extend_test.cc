@@ -302,5 +302,37 @@ TEST_F(ExtendTest, TheBundledModelIsSearchedWithinABudgetAndResumedToTheSameAnsw
   EXPECT_GT(resumed_cells(nlohmann::json::parse(contents(folder_ / "second.json"))), 0u);
 }
 
+// ---- what settings are told by
+
+TEST_F(ExtendTest, PublishedOrderingsStandBesideThePairsThatWereMeasured) {
+  ASSERT_EQ(
+      run("study.db", "out.json", {"--scheme", "linear,factor=4", "--scheme", "yarn,factor=4"}), 0)
+      << contents(folder_ / "error");
+  const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
+  ASSERT_FALSE(json["calibration"].empty());
+  for (const auto& ordering : json["calibration"]) {
+    EXPECT_EQ(ordering["stretch"], 4);
+    EXPECT_EQ(ordering["same_model"], false);
+    EXPECT_FALSE(ordering["source"].get<std::string>().empty());
+    for (const auto& pair : ordering["pairs"]) EXPECT_NE(pair["better"], pair["worse"]);
+  }
+}
+
+// ---- public reports, by the codes of the collection that this project was given
+
+TEST_F(ExtendTest, EXT_09_WhatIsNotAppliedIsToldFromWhatActs) {
+  ASSERT_EQ(run("study.db", "out.json", {"--scheme", "rope", "--scheme", "linear,factor=4"}), 0)
+      << contents(folder_ / "error");
+  const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
+  for (const auto& candidate : json["candidates"]) {
+    const std::string shape = candidate["past_trained_length"]["shape"];
+    EXPECT_EQ(shape == "as declared", candidate["scheme"] == "rope") << candidate["scheme"];
+  }
+  size_t doubted = 0;
+  for (const std::string sentence : json["why"])
+    doubted += sentence.find("nothing shows that these were applied: rope (") != sentence.npos;
+  EXPECT_EQ(doubted, 1u);
+}
+
 }  // namespace
 }  // namespace ropewalk
