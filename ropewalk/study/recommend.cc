@@ -188,15 +188,15 @@ std::string named(const std::vector<std::string>& names) {
   return text;
 }
 
-// Which settings fail though they act, and which do not seem to act. What truncates is compared
-// alone, and the best of it told elsewhere.
+// Which settings fail though they act, and which do not seem to act though they should. What
+// truncates is compared alone, and the best of it told elsewhere.
 void tell_shapes(const std::vector<Candidate>& candidates, std::vector<std::string>& why) {
   std::vector<std::string> failing;
   std::vector<std::string> idle;
   for (const Candidate& candidate : candidates) {
     if (!candidate.shape || candidate.scheme == "declared" || candidate.truncates) continue;
-    if (!candidate.shape->is_doubtful()) continue;
     const bool acts = !candidate.shape->seems_idle();
+    if (!candidate.shape->is_doubtful() || (!acts && candidate.change.angle == 0)) continue;
     (acts ? failing : idle)
         .push_back(fmt::format("{} ({})", candidate.scheme, remark(*candidate.shape)));
   }

@@ -188,6 +188,8 @@ TEST(Recommend, ShapesOfLossByPositionAreTold) {
   EXPECT_TRUE(says(why, "though it acts: base,factor=2 (applied, and the model fails: +4.00"));
   EXPECT_TRUE(says(why, "Doubt: nothing shows that these were applied: rope (not applied"));
   EXPECT_FALSE(says(why, "cap,window=50 (")) << "it beats declared";
+  candidates[3].change.angle = 0;
+  EXPECT_FALSE(says(recommend(candidates, kScope).why, "rope (")) << "it changes nothing";
 }
 
 TEST(Recommend, WhatFailsOrTruncatesOrFellOutIsNeverTaken) {
