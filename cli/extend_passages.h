@@ -1,5 +1,5 @@
-// The two passages that anyone can judge: what the model writes past its trained length, as declared
-// and under the winner.
+// The two passages that anyone can judge: what the model writes past its trained length, as
+// declared and under the winner.
 #ifndef ROPEWALK_CLI_EXTEND_PASSAGES_H_
 #define ROPEWALK_CLI_EXTEND_PASSAGES_H_
 

@@ -18,8 +18,8 @@ namespace ropewalk {
 // more than all. Nothing where the numbers agree. Throws Error where a part cannot be read.
 std::optional<Error> find_part_mismatch(const GgufFile& file);
 
-// All parts as one where `file` is one of several that lie beside it under llama.cpp's names; `file`
-// itself where it is no part, or some part is not there.
+// All parts as one where `file` is one of several that lie beside it under llama.cpp's names;
+// `file` itself where it is no part, or some part is not there.
 // Throws Error as GgufFile::open_all() does. Data must be there where those of `file` are.
 std::shared_ptr<const GgufFile> with_other_parts(std::shared_ptr<const GgufFile> file);
 

@@ -41,8 +41,8 @@ class ProgressLine {
   Clock::time_point shown_ = {};
 };
 
-// ", 45 s left" for what took `elapsed` seconds to get to `share`, 0 to 1; empty below a fiftieth and
-// where the share is not known (NaN).
+// ", 45 s left" for what took `elapsed` seconds to get to `share`, 0 to 1; empty below a fiftieth
+// and where the share is not known (NaN).
 std::string time_left(double elapsed, double share);
 
 // "3 min 20 s", "45 s", "2 h 5 min".

@@ -9,8 +9,8 @@
 
 namespace ropewalk {
 
-// A table of each task by length, place and scheme, and the copies by position. Tables without a row
-// are left out.
+// A table of each task by length, place and scheme, and the copies by position. Tables without a
+// row are left out.
 std::vector<StudyTable> recall_tables(const RecallReport& report);
 
 }  // namespace ropewalk

@@ -23,7 +23,8 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
-// Bytes of the word up to the last sign that parts names within `room` characters; 0: none is there.
+// Bytes of the word up to the last sign that parts names within `room` characters; 0: none is
+// there.
 size_t head_of(std::string_view word, size_t room) {
   constexpr std::string_view kSigns = ".,/:";
   size_t end = 0;

@@ -58,7 +58,8 @@ std::string text_of(const Json& value);
 // The bound of golden/README.md on cos and sin of pairs that turn by `radians` in all.
 double table_bound(double radians);
 
-// inv_freq, n_pairs, attention_factor, and the table of the pairs and positions that `golden` names.
+// inv_freq, n_pairs, attention_factor, and the table of the pairs and positions that `golden`
+// names.
 void set_spectrum(Value& out, const Spectrum& spectrum, const Json& golden);
 
 // What set_spectrum() sets, and the axis of each pair, with the tables of the `cases` that the case

@@ -64,8 +64,8 @@ Value distance_matrix(const Rotary& rotary, int64_t n, bool square) {
 }
 
 // llama.cpp rewrites the positions of the keys it has; the query, the newest, keeps its own, so a
-// row of distances tells them all but for where the query stands, which is its distance to the first
-// key, at position 0.
+// row of distances tells them all but for where the query stands, which is its distance to the
+// first key, at position 0.
 Value key_positions(const Rotary& rotary, int64_t n) {
   Value rows = Value::list();
   for (int64_t i = 0; i < n; ++i) {

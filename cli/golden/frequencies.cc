@@ -172,7 +172,8 @@ void set_resolved(Value& out, const Subject& subject, const Json& golden) {
   const Rotary& rotary = subject.rotary;
   Value resolved = Value::object();
   resolved.set("rotary_dim", Value::exact(rotary.layout.rotary_dim));
-  // Under latent attention the rotated part is a head of its own; cases name its width or the whole.
+  // Under latent attention the rotated part is a head of its own; cases name its width or the
+  // whole.
   const int64_t whole = subject.config.shape.head_dim;
   const bool names_whole = wanted.contains("head_dim") && wanted["head_dim"] == whole;
   resolved.set("head_dim", Value::exact(names_whole ? whole : rotary.layout.head_dim));

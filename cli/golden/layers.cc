@@ -49,8 +49,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// A case says of its layers what tells them apart: the scheme, the base, the axes, or only that they
-// are rotated. Its own words where all are true of the layer, else ours.
+// A case says of its layers what tells them apart: the scheme, the base, the axes, or only that
+// they are rotated. Its own words where all are true of the layer, else ours.
 Value in_words_of(const Json& wanted, const LayerGroup& group) {
   const std::string ours = described(group);
   if (!wanted.is_string() || !group.rotary) return Value::exact(ours);

@@ -1,6 +1,6 @@
-// ropewalk-golden: computes every case of a folder of golden values with the library, and says where
-// it differs. Exit status 0: all pass; 1: some do not; 2: the folder cannot be read, or the command
-// line was not understood.
+// ropewalk-golden: computes every case of a folder of golden values with the library, and says
+// where it differs. Exit status 0: all pass; 1: some do not; 2: the folder cannot be read, or the
+// command line was not understood.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

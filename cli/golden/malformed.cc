@@ -1,5 +1,5 @@
-// Cases of kind "malformed": whether the reader refuses a file, or warns of it, for the right reason
-// and naming the right key.
+// Cases of kind "malformed": whether the reader refuses a file, or warns of it, for the right
+// reason and naming the right key.
 #include <algorithm>
 #include <optional>
 #include <string>

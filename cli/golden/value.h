@@ -23,8 +23,8 @@ class Value {
   static Value real(double value, double bound = 0);
   static Value list(std::vector<Value> items = {});
   static Value object();
-  // Of which the golden files themselves say two things: what differs is noted, with the reason, and
-  // fails nothing.
+  // Of which the golden files themselves say two things: what differs is noted, with the reason,
+  // and fails nothing.
   static Value disputed(Json value, std::string reason);
   // A text for which the case has other words that mean the same: these are taken, with a note.
   static Value reworded(const std::string& ours, const std::string& theirs);

@@ -1,9 +1,9 @@
-// Band usage: what each pair adds to the scores at each distance, and how far it decides which key is
-// attended to. Measured at sampled queries of a text.
+// Band usage: what each pair adds to the scores at each distance, and how far it decides which key
+// is attended to. Measured at sampled queries of a text.
 //
-// A logit is the sum of what its pairs add, S = sum over c of s_c, so what makes the keys of a run of
-// distances differ can be told apart exactly: cov(s_c, S) sums to var(S). A pair that adds the same
-// everywhere moves all of the run, and tells nothing within it.
+// A logit is the sum of what its pairs add, S = sum over c of s_c, so what makes the keys of a run
+// of distances differ can be told apart exactly: cov(s_c, S) sums to var(S). A pair that adds the
+// same everywhere moves all of the run, and tells nothing within it.
 #ifndef ROPEWALK_STUDY_BAND_USAGE_H_
 #define ROPEWALK_STUDY_BAND_USAGE_H_
 
@@ -23,8 +23,8 @@ namespace ropewalk {
 inline constexpr size_t kDistanceBands = 5;
 size_t distance_band(int64_t d);  // d >= 1
 
-// The band in which a pair tells distances apart best: that of one radian, 1 / inv_freq tokens, and 1-9
-// where that is less; kDistanceBands for a pair that does not turn.
+// The band in which a pair tells distances apart best: that of one radian, 1 / inv_freq tokens, and
+// 1-9 where that is less; kDistanceBands for a pair that does not turn.
 size_t own_band(double inv_freq);
 
 // Means over the sampled queries, each weighing by the attention that it gives the group's keys.

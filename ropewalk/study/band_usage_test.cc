@@ -14,8 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// One head of 6 coordinates: pairs (0, 2) and (1, 3), which turn by 1 and 0.01 radians, and two that
-// pass through.
+// One head of 6 coordinates: pairs (0, 2) and (1, 3), which turn by 1 and 0.01 radians, and two
+// that pass through.
 const ModelShape kShape{.n_layers = 1, .n_heads = 1, .n_kv_heads = 1, .head_dim = 6};
 
 Positions plain() {

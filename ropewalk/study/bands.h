@@ -1,5 +1,5 @@
-// What `ropewalk bands` tells of a model, from one short pass over a text: the bias curve, what the pairs
-// are used for, and whether fast pairs are needed far away.
+// What `ropewalk bands` tells of a model, from one short pass over a text: the bias curve, what the
+// pairs are used for, and whether fast pairs are needed far away.
 #ifndef ROPEWALK_STUDY_BANDS_H_
 #define ROPEWALK_STUDY_BANDS_H_
 
@@ -29,15 +29,16 @@ inline constexpr size_t kPairKinds = kDistanceBands + 2;
 struct ModelGroup {
   double attention = 0;  // mean share of a query's
   int64_t n_scores = 0;  // of one head
-  // Of what tells the group's keys apart, by the pairs' own bands; heads weigh by their attention on
-  // the group. Sums to 1, or is all 0 where nothing was looked at.
+  // Of what tells the group's keys apart, by the pairs' own bands; heads weigh by their attention
+  // on the group. Sums to 1, or is all 0 where nothing was looked at.
   std::array<double, kPairKinds> shares{};
-  // Of that, the part of pairs that have turned all the way round before the band begins. Of bands only.
+  // Of that, the part of pairs that have turned all the way round before the band begins. Of bands
+  // only.
   double finished_share = 0;
   std::vector<double>
       pair_shares;  // (n_pairs + 1), where all layers have equal spectra; else empty
-  // B(d) less the measured mean score, over the same distances: mean and largest size over heads. Of
-  // bands only.
+  // B(d) less the measured mean score, over the same distances: mean and largest size over heads.
+  // Of bands only.
   std::optional<double> mean_miss, worst_miss;
 };
 

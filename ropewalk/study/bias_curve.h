@@ -5,10 +5,10 @@
 //
 // with means before rotation, s the score factor, the logit multiplier and the temperature, a the
 // amplitude, phase_c the angle of mean q_c less that of mean k_c, and u the product of the
-// coordinates that pass through. A pair that has not finished a turn in training is a learned ramp that
-// makes far keys count less; past its trained arc it comes back up, and all attention goes to the
-// farthest keys. Source: measured here; the means of queries and keys are those of Jin et al. 2025,
-// arXiv 2502.01563.
+// coordinates that pass through. A pair that has not finished a turn in training is a learned ramp
+// that makes far keys count less; past its trained arc it comes back up, and all attention goes to
+// the farthest keys. Source: measured here; the means of queries and keys are those of Jin et al.
+// 2025, arXiv 2502.01563.
 #ifndef ROPEWALK_STUDY_BIAS_CURVE_H_
 #define ROPEWALK_STUDY_BIAS_CURVE_H_
 
@@ -87,9 +87,9 @@ std::vector<std::vector<double>> bias_of_layer(const LayerMeans& means, const Ro
                                                int64_t target_length,
                                                std::span<const int64_t> distances);
 
-// Schemes that the curve asks for: a cap at its minimum, to a 128th of L so that machines that round
-// otherwise ask for the same, of the unfinished pairs alone, and of all. Canonical; empty where no pair
-// needs a cap.
+// Schemes that the curve asks for: a cap at its minimum, to a 128th of L so that machines that
+// round otherwise ask for the same, of the unfinished pairs alone, and of all. Canonical; empty
+// where no pair needs a cap.
 std::vector<std::string> proposed_schemes(const BiasReport& report);
 
 }  // namespace ropewalk

@@ -30,8 +30,8 @@ VectorMeans of(std::vector<double> mean) {
   return {std::move(mean), std::move(square)};
 }
 
-// Two query heads over one of keys: the first has all its mean in pair 2, the second in pair 3, each half
-// a radian ahead of the keys'. Pair c is coordinates c and c + 4.
+// Two query heads over one of keys: the first has all its mean in pair 2, the second in pair 3,
+// each half a radian ahead of the keys'. Pair c is coordinates c and c + 4.
 LayerMeans two_heads() {
   const double x = 2 * std::cos(0.5), y = 2 * std::sin(0.5);
   return {.q = {of({0, 0, x, 0, 0, 0, y, 0}), of({0, 0, 0, x, 0, 0, 0, y})},
@@ -65,7 +65,8 @@ TEST(BiasCurve, IsWhatTheFormulaSays) {
 TEST(BiasCurve, FindsCollapseAndCap) {
   const BiasReport report =
       bias_report({two_heads()}, under({small_model::declared()}), kTrained, kTarget);
-  // cos(0.01 d + 0.5) is back above cos(0.5) past 0.01 d = 2 pi - 1, and least at 0.01 d = pi - 0.5.
+  // cos(0.01 d + 0.5) is back above cos(0.5) past 0.01 d = 2 pi - 1, and least at
+  // 0.01 d = pi - 0.5.
   EXPECT_EQ(report.heads[0].collapse, 529);
   EXPECT_EQ(report.heads[0].cap, 264);
   EXPECT_NEAR(report.heads[0].highest, kScale * 6 * std::cos(0.5), 1e-12);
@@ -108,7 +109,8 @@ TEST(BiasCurve, CoordinatesThatPassThroughAreAConstant) {
                          .score_factor = 0.5};
   const std::vector<int64_t> distances = {0, 1, 100};
   const std::vector<double> bias = bias_of_layer(means, rotary, kTarget, distances)[0];
-  // q = 1 and k = i in pair 0: the phase is minus a quarter turn, and the pair turns a radian a token.
+  // q = 1 and k = i in pair 0: the phase is minus a quarter turn, and the pair turns a radian a
+  // token.
   for (size_t at = 0; at < distances.size(); ++at)
     EXPECT_NEAR(bias[at], 0.5 * (11 + std::sin(static_cast<double>(distances[at]))), 1e-12);
 }

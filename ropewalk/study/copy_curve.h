@@ -1,5 +1,5 @@
-// Copy gain by distance, and by absolute position at one distance: nats per token that a model gains
-// where a passage repeats, against the same passage where it does not.
+// Copy gain by distance, and by absolute position at one distance: nats per token that a model
+// gains where a passage repeats, against the same passage where it does not.
 #ifndef ROPEWALK_STUDY_COPY_CURVE_H_
 #define ROPEWALK_STUDY_COPY_CURVE_H_
 
@@ -19,8 +19,8 @@ enum class CopyAxis : uint8_t {
   kPosition,  // a quarter of the trained length apart, all over the window
 };
 
-// A test of each window that has room for one: L/8, L/4, L/2, 3L/4, 5L/4, 3L/2, 2L, 3L, 4L, 6L and so on,
-// up to nearly the window; or up to twelve positions.
+// A test of each window that has room for one: L/8, L/4, L/2, 3L/4, 5L/4, 3L/2, 2L, 3L, 4L, 6L and
+// so on, up to nearly the window; or up to twelve positions.
 //   trained_length  L; 0, where none is known: an eighth of the window
 std::vector<CopyTest> make_copy_tests(std::span<const Window> windows, int64_t trained_length,
                                       CopyAxis axis);

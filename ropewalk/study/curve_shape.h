@@ -1,5 +1,5 @@
-// What a curve of loss by position says past the trained length L: that a setting acts and the model
-// fails all the same, or that nothing acts, as where an engine drops what it was told.
+// What a curve of loss by position says past the trained length L: that a setting acts and the
+// model fails all the same, or that nothing acts, as where an engine drops what it was told.
 #ifndef ROPEWALK_STUDY_CURVE_SHAPE_H_
 #define ROPEWALK_STUDY_CURVE_SHAPE_H_
 
@@ -46,8 +46,8 @@ struct CurveShape {
 std::optional<CurveShape> curve_shape(std::span<const Tally> own, std::span<const Tally> declared,
                                       int64_t trained_length);
 
-// "applied, and the model fails: +3.10 nats per token, rising from about 640 tokens on"; empty where
-// the shape is not doubtful.
+// "applied, and the model fails: +3.10 nats per token, rising from about 640 tokens on"; empty
+// where the shape is not doubtful.
 std::string remark(const CurveShape& shape);
 
 }  // namespace ropewalk

@@ -1,5 +1,5 @@
-// Mean queries and keys of every head, before they are rotated: what a head says of a place whatever
-// stands there.
+// Mean queries and keys of every head, before they are rotated: what a head says of a place
+// whatever stands there.
 #ifndef ROPEWALK_STUDY_HEAD_MEANS_H_
 #define ROPEWALK_STUDY_HEAD_MEANS_H_
 
@@ -39,8 +39,8 @@ class HeadMeans {
   void add(const LayerView& view);
 
   int64_t n_tokens() const { return n_tokens_; }
-  // (n_layers); at least one token must have been added. Throws Error naming a layer whose means are no
-  // numbers.
+  // (n_layers); at least one token must have been added. Throws Error naming a layer whose means
+  // are no numbers.
   std::vector<LayerMeans> means() const;
 
  private:

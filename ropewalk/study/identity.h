@@ -11,12 +11,13 @@
 
 namespace ropewalk {
 
-// SHA-256 of all that makes a model: a file, or the JSON files and weights of a Hugging Face directory.
+// SHA-256 of all that makes a model: a file, or the JSON files and weights of a Hugging Face
+// directory.
 // Throws Error where it cannot be read.
 std::string model_digest(const std::string& model);
 
-// What measurements of one model have in common that can stand in one study: its bytes, the precision,
-// the version of what is measured.
+// What measurements of one model have in common that can stand in one study: its bytes, the
+// precision, the version of what is measured.
 StudyIdentity model_identity(const std::string& model, const std::string& precision);
 
 // The model's bytes, the windows' tokens, the length, the precision, and the version of what is

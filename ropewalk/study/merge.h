@@ -10,9 +10,9 @@
 
 namespace ropewalk {
 
-// The union of two studies. A cell that both have must be the same to the last bit; seconds, facts and
-// tables are the first's. It is finished where both are, and a finalist of either is one
-// of both. What either run printed at its end is left out: candidates_of() tells anew.
+// The union of two studies. A cell that both have must be the same to the last bit; seconds, facts
+// and tables are the first's. It is finished where both are, and a finalist of either is one of
+// both. What either run printed at its end is left out: candidates_of() tells anew.
 // Throws Error naming what differs: version, model, text, length or precision; or the first cell
 // that contradicts.
 StudyContents merged(StudyContents a, const StudyContents& b);

@@ -1,5 +1,5 @@
-// Perplexity as others define it, so that published figures can be compared. The definitions differ in
-// how much context a token has when it is scored, and in which tokens are.
+// Perplexity as others define it, so that published figures can be compared. The definitions differ
+// in how much context a token has when it is scored, and in which tokens are.
 //
 // Sources: Hugging Face, huggingface.co/docs/transformers/perplexity (strided); llama.cpp,
 // tools/perplexity (chunks).
@@ -68,8 +68,8 @@ Perplexity measure_perplexity(const Scorer& scorer, std::span<const int32_t> ids
                               std::span<const std::string> pieces = {},
                               const Progress& progress = {});
 
-// a - b in nats per token. Throws Error, naming what differs, where the two are no measures of the same
-// thing: other tokens, another definition.
+// a - b in nats per token. Throws Error, naming what differs, where the two are no measures of the
+// same thing: other tokens, another definition.
 double perplexity_difference(const Perplexity& a, const Perplexity& b);
 
 }  // namespace ropewalk

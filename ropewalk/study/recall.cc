@@ -91,7 +91,8 @@ class Maker {
     return tokenizer_.encode(text, {.add_special = false});
   }
 
-  // As it is spelled behind the question where the tokenizer leaves the question's tokens as they are.
+  // As it is spelled behind the question where the tokenizer leaves the question's tokens as they
+  // are.
   std::vector<int32_t> encode_answer(const std::string& question, const std::string& answer) const {
     const std::vector<int32_t> asked = encode(question);
     const std::vector<int32_t> both = encode(question + " " + answer);
@@ -113,8 +114,8 @@ class Maker {
     return most;
   }
 
-  // Numbers of five digits that the text has not, all of as many tokens; nothing where there are not
-  // as many.
+  // Numbers of five digits that the text has not, all of as many tokens; nothing where there are
+  // not as many.
   std::vector<std::string> draw_codes(size_t count, const std::string& question) {
     constexpr size_t kDrawn = 16;  // for each, so that enough are alike
     std::set<std::string> drawn;
@@ -128,8 +129,8 @@ class Maker {
     return codes;
   }
 
-  // Names in any order; of as many tokens as each other, where they are answers. Nothing where there
-  // are not as many.
+  // Names in any order; of as many tokens as each other, where they are answers. Nothing where
+  // there are not as many.
   std::vector<std::string> draw_names(size_t count, bool equal_tokens) {
     std::vector<std::string> names = names_;
     for (size_t k = names.size(); k > 1; --k) std::swap(names[k - 1], names[pick(generator_, k)]);

@@ -59,8 +59,8 @@ struct Haystack {
 // Tokens of the text with its longest question and answer: at most the length asked for.
 int64_t achieved_length(const Haystack& haystack);
 
-// Equal documents, plans and tokenizers give equal haystacks. An answer stands nowhere but in its needle,
-// and not in the question; wrong choices have as many tokens as the right one.
+// Equal documents, plans and tokenizers give equal haystacks. An answer stands nowhere but in its
+// needle, and not in the question; wrong choices have as many tokens as the right one.
 //   documents  without special tokens; filler is cut from them at places that the seed says
 std::vector<Haystack> make_haystacks(const Tokenizer& tokenizer,
                                      const std::vector<Document>& documents,

@@ -50,8 +50,8 @@ class ModelScorer : public Scorer {
 
   int64_t vocabulary() const override { return model_.decoder().vocabulary(); }
   std::vector<double> losses(std::span<const int32_t> ids, const Progress& progress) const override;
-  // Where positions depend on the length, so that an answer changes those of the text, each choice reads
-  // all of it anew, and so does each token that the model says itself.
+  // Where positions depend on the length, so that an answer changes those of the text, each choice
+  // reads all of it anew, and so does each token that the model says itself.
   std::vector<Answer> ask(std::span<const int32_t> text, std::span<const Question> questions,
                           const Progress& progress) const override;
 

@@ -1,7 +1,7 @@
-// A search over a few numbers by steps along one of them at a time, both ways, that are halved where
-// none is better. It draws nothing at random: equal answers lead to equal questions. Source: compass
-// search, Kolda, Lewis, Torczon 2003, SIAM Review 45(3), with a direction kept, and its steps doubled,
-// as long as it pays.
+// A search over a few numbers by steps along one of them at a time, both ways, that are halved
+// where none is better. It draws nothing at random: equal answers lead to equal questions. Source:
+// compass search, Kolda, Lewis, Torczon 2003, SIAM Review 45(3), with a direction kept, and its
+// steps doubled, as long as it pays.
 #ifndef ROPEWALK_STUDY_SEARCH_H_
 #define ROPEWALK_STUDY_SEARCH_H_
 
@@ -35,8 +35,8 @@ class PatternSearch {
   PatternSearch(std::vector<Knob> knobs, std::vector<double> start, double value);
 
   // The next point to try, (n_knobs), to four significant digits and never one twice; nothing where
-  // steps of a quarter of their first size are spent. Must be answered by tell() before it is called
-  // again.
+  // steps of a quarter of their first size are spent. Must be answered by tell() before it is
+  // called again.
   std::optional<std::vector<double>> next();
   void tell(double value);
 

@@ -287,8 +287,8 @@ std::vector<Knob> ramp_knobs(const FrequencySource& source, int64_t n_pairs, dou
           {.name = "amplitude", .step = kTimes, .size = 1.05, .least = 0.5, .most = 2}};
 }
 
-// The ramp that equals the divisors of `wanted` at the critical pair, at the last, and, where it can,
-// half way to the critical one.
+// The ramp that equals the divisors of `wanted` at the critical pair, at the last, and, where it
+// can, half way to the critical one.
 PairRamp nearest_ramp(int64_t critical, const std::vector<double>& plain,
                       const std::vector<double>& wanted) {
   const auto divisor = [&](size_t pair) {

@@ -39,18 +39,18 @@ struct PairRamp {
 std::vector<double> pair_divisors(const PairRamp& ramp, int64_t n_pairs);
 
 // Divisors and amplitude searched, each list in both places of `longrope`, which every engine that
-// loads factors takes. The critical pair starts at the first that does not finish its turn within L,
-// and moves in LongRoPE2's range. Starts: what is nearest to `best`; the stretch there, with NTK's way
-// before it, with pairs before it left alone, and that with YaRN's amplitude. Empty where there are
-// fewer than two pairs.
+// loads factors takes. The critical pair starts at the first that does not finish its turn within
+// L, and moves in LongRoPE2's range. Starts: what is nearest to `best`; the stretch there, with
+// NTK's way before it, with pairs before it left alone, and that with YaRN's amplitude. Empty where
+// there are fewer than two pairs.
 //   best  a setting of the same model that does well; may be null
 std::vector<SearchSpace> pair_factor_spaces(const Rotary& declared, const Rotary* best,
                                             int64_t target_length);
 
 // Around one setting, over the numbers that the table has of its parts. A distance map without a
-// multiplier has a temperature added, and the first of its pairs where it moves only some. First the
-// setting itself; then, where its map is a cap, a leaky one or a log tail, the others of these over
-// the same window, which bring N to a quarter of the window past it. Empty where the table has
+// multiplier has a temperature added, and the first of its pairs where it moves only some. First
+// the setting itself; then, where its map is a cap, a leaky one or a log tail, the others of these
+// over the same window, which bring N to a quarter of the window past it. Empty where the table has
 // nothing of it.
 std::vector<SearchSpace> spaces_around(const std::string& scheme, int64_t trained_length,
                                        int64_t target_length);

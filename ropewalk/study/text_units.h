@@ -34,8 +34,8 @@ struct TextPlace {
 // The smallest unit that holds both.
 Relation relation(const TextPlace& a, const TextPlace& b);
 
-// The place of each token: that of its first byte that is no white space, or, where there is none, of
-// the token before.
+// The place of each token: that of its first byte that is no white space, or, where there is none,
+// of the token before.
 //   pieces  bytes of the tokens, one after the other the text; Tokenizer::pieces()
 std::vector<TextPlace> text_places(const std::vector<std::string>& pieces);
 
