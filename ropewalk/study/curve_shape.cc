@@ -9,8 +9,9 @@
 namespace ropewalk {
 namespace {
 
-constexpr double kRise = 0.3;   // nats per token: less is no failure
-constexpr double kSame = 0.02;  // less is no difference over the same tokens
+constexpr double kRise = 0.3;       // nats per token: less is no failure
+constexpr double kSame = 0.02;      // less is no difference over the same tokens
+constexpr double kSameCliff = 0.1;  // of declared's rise: less is no other cliff
 
 Tally total(std::span<const Tally> runs) {
   Tally sum;
@@ -93,9 +94,9 @@ std::string to_string(PastLength past) {
   return "";
 }
 
-bool CurveShape::seems_idle() const { return past == PastLength::kAsDeclared || as_declared; }
-
-bool CurveShape::is_doubtful() const { return seems_idle() || over_declared >= 0; }
+bool CurveShape::is_doubtful() const {
+  return past == PastLength::kAsDeclared || as_declared || over_declared >= 0;
+}
 
 std::optional<CurveShape> curve_shape(std::span<const Tally> own, std::span<const Tally> declared,
                                       int64_t trained_length) {
@@ -107,8 +108,8 @@ std::optional<CurveShape> curve_shape(std::span<const Tally> own, std::span<cons
       mean(total(own.subspan(kRunsToL))) - mean(total(declared.subspan(kRunsToL)));
   if (has_same_losses(own, declared)) {
     shape->past = PastLength::kAsDeclared;
-  } else if (shape->past == PastLength::kCliff) {
-    shape->as_declared = unchanged->past == PastLength::kCliff;
+  } else if (shape->past == PastLength::kCliff && unchanged->past == PastLength::kCliff) {
+    shape->as_declared = std::abs(shape->over_declared) <= kSameCliff * unchanged->rise;
   }
   return shape;
 }
@@ -120,7 +121,8 @@ std::string remark(const CurveShape& shape) {
       return "not applied, or without effect: declared's losses at every position";
     case PastLength::kCliff:
       return fmt::format("a cliff of {:+.2f} nats per token at the trained length, {}", shape.rise,
-                         shape.as_declared ? "as declared has" : "where declared has none");
+                         shape.as_declared ? "as declared has: not applied, or of no help"
+                                           : "which is not declared's");
     case PastLength::kRises:
       return fmt::format(
           "applied, and the model fails: {:+.2f} nats per token, rising from about {} tokens on",

@@ -34,10 +34,10 @@ struct CurveShape {
   int64_t from = 0;          // position from which on the rise can be told
   double rise = 0;           // nats per token: the last quarter past L over the second half of L
   double over_declared = 0;  // nats per token, past L
-  bool as_declared = false;  // kCliff: declared has one too
+  bool as_declared = false;  // kCliff: declared has the same
 
-  bool seems_idle() const;   // has declared's losses or its cliff
-  bool is_doubtful() const;  // that, or scores no better than declared past L
+  // Scores no better than declared past L, or has its losses or its cliff.
+  bool is_doubtful() const;
 };
 
 // Nothing where no loss lies past L or in the second half of it, or where one is no number.

@@ -94,7 +94,6 @@ TEST(Reports, EXT_09_ASettingUnderWhichTheModelFailsRisesPastSomeLength) {
   const CurveShape worse = shape_of(ramp(590, 2600), ramp(3000, 4000));
   EXPECT_EQ(worse.past, PastLength::kRises);
   EXPECT_TRUE(worse.is_doubtful());
-  EXPECT_FALSE(worse.seems_idle());
   EXPECT_NE(remark(worse).find("applied, and the model fails: +"), std::string::npos);
 }
 
@@ -106,14 +105,18 @@ TEST(Reports, EXT_09_ASettingThatIsNotAppliedHasTheCliffOfDeclared) {
   EXPECT_NE(remark(idle).find("not applied, or without effect"), std::string::npos);
 
   // As another engine would compute it, or with another temperature.
-  const CurveShape near = shape_of([](int64_t t) { return 0.9 * cliff(t); });
+  const CurveShape near = shape_of([](int64_t t) { return 0.95 * cliff(t); });
   EXPECT_EQ(near.past, PastLength::kCliff);
-  EXPECT_TRUE(near.seems_idle()) << "though it scores better than declared";
+  EXPECT_TRUE(near.is_doubtful()) << "though it scores better than declared";
   EXPECT_NE(remark(near).find("at the trained length, as declared has"), std::string::npos);
+
+  const CurveShape half = shape_of([](int64_t t) { return 0.5 * cliff(t); });
+  EXPECT_EQ(half.past, PastLength::kCliff);
+  EXPECT_FALSE(half.is_doubtful()) << "it acts, and helps";
 
   const CurveShape own = shape_of(cliff, [](int64_t) { return 0.0; });
   EXPECT_EQ(own.past, PastLength::kCliff);
-  EXPECT_FALSE(own.seems_idle()) << "declared has none";
+  EXPECT_FALSE(own.as_declared) << "declared has none";
   EXPECT_TRUE(own.is_doubtful());
 }
 

@@ -188,22 +188,21 @@ std::string named(const std::vector<std::string>& names) {
   return text;
 }
 
-// Which settings fail though they act, and which do not seem to act though they should. What
-// truncates is compared alone, and the best of it told elsewhere.
+// Which settings are no better than declared, and which do not seem to act though they change
+// angles. What truncates is compared alone, and the best of it told elsewhere.
 void tell_shapes(const std::vector<Candidate>& candidates, std::vector<std::string>& why) {
   std::vector<std::string> failing;
   std::vector<std::string> idle;
   for (const Candidate& candidate : candidates) {
     if (!candidate.shape || candidate.scheme == "declared" || candidate.truncates) continue;
-    const bool acts = !candidate.shape->seems_idle();
+    const bool acts = candidate.shape->past != PastLength::kAsDeclared;
     if (!candidate.shape->is_doubtful() || (!acts && candidate.change.angle == 0)) continue;
     (acts ? failing : idle)
         .push_back(fmt::format("{} ({})", candidate.scheme, remark(*candidate.shape)));
   }
   if (!failing.empty()) {
-    why.push_back(fmt::format(
-        "No better than declared past the trained length, though {} act{}: {}.",
-        failing.size() == 1 ? "it" : "they", failing.size() == 1 ? "s" : "", named(failing)));
+    why.push_back(
+        fmt::format("No better than declared past the trained length: {}.", named(failing)));
   }
   if (!idle.empty())
     why.push_back(fmt::format("Doubt: nothing shows that these were applied: {}.", named(idle)));

@@ -185,7 +185,8 @@ TEST(Recommend, ShapesOfLossByPositionAreTold) {
   candidates[3].shape = {.past = PastLength::kAsDeclared, .from = 100, .rise = 3};
   const std::vector<std::string> why = recommend(candidates, kScope).why;
   EXPECT_TRUE(says(why, "it fails there, with a cliff at that length."));
-  EXPECT_TRUE(says(why, "though it acts: base,factor=2 (applied, and the model fails: +4.00"));
+  EXPECT_TRUE(
+      says(why, "past the trained length: base,factor=2 (applied, and the model fails: +4.00"));
   EXPECT_TRUE(says(why, "Doubt: nothing shows that these were applied: rope (not applied"));
   EXPECT_FALSE(says(why, "cap,window=50 (")) << "it beats declared";
   candidates[3].change.angle = 0;
