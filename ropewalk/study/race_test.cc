@@ -101,8 +101,9 @@ TEST_F(StoredRaceTest, TooManyCandidatesAreThinnedToTheMiddleOfEachScheme) {
 TEST_F(StoredRaceTest, WhatIsReadBesidesCountsAsAPassOfDeclared) {
   const double enough = least_budget();
   options_.tokens_besides = 3 * kTarget;
-  EXPECT_NEAR(least_budget(), enough + 3, 0.02);
-  EXPECT_EQ(names_of(race(enough + 3.02)), names_of(options_.candidates));
+  constexpr double kForetold = 3.3;  // a tenth on top, as of every pass that is not run yet
+  EXPECT_NEAR(least_budget(), enough + kForetold, 0.02);
+  EXPECT_EQ(names_of(race(enough + kForetold + 0.02)), names_of(options_.candidates));
 }
 
 TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
