@@ -92,7 +92,7 @@ Json shape_json(const std::optional<CurveShape>& shape) {
   return {{"shape", to_string(shape->past)},
           {"from", shape->from},
           {"rise", shape->rise},
-          {"over_declared", shape->over_declared},
+          {"over_declared", shape->over_declared ? Json(*shape->over_declared) : Json(nullptr)},
           {"remark", remark(*shape)}};
 }
 

@@ -95,7 +95,7 @@ std::string to_string(PastLength past) {
 }
 
 bool CurveShape::is_doubtful() const {
-  return past == PastLength::kAsDeclared || as_declared || over_declared >= 0;
+  return past == PastLength::kAsDeclared || as_declared || (over_declared && *over_declared >= 0);
 }
 
 std::optional<CurveShape> curve_shape(std::span<const Tally> own, std::span<const Tally> declared,
@@ -109,7 +109,7 @@ std::optional<CurveShape> curve_shape(std::span<const Tally> own, std::span<cons
   if (has_same_losses(own, declared)) {
     shape->past = PastLength::kAsDeclared;
   } else if (shape->past == PastLength::kCliff && unchanged->past == PastLength::kCliff) {
-    shape->as_declared = std::abs(shape->over_declared) <= kSameCliff * unchanged->rise;
+    shape->as_declared = std::abs(*shape->over_declared) <= kSameCliff * unchanged->rise;
   }
   return shape;
 }

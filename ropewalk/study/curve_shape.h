@@ -31,10 +31,10 @@ std::string to_string(PastLength past);
 
 struct CurveShape {
   PastLength past = PastLength::kHolds;
-  int64_t from = 0;          // position from which on the rise can be told
-  double rise = 0;           // nats per token: the last quarter past L over the second half of L
-  double over_declared = 0;  // nats per token, past L
-  bool as_declared = false;  // kCliff: declared has the same
+  int64_t from = 0;  // position from which on the rise can be told
+  double rise = 0;   // nats per token: the last quarter past L over the second half of L
+  std::optional<double> over_declared;  // nats per token, past L; none of declared itself
+  bool as_declared = false;             // kCliff: declared has the same
 
   // Scores no better than declared past L, or has its losses or its cliff.
   bool is_doubtful() const;

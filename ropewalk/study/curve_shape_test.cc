@@ -60,7 +60,7 @@ TEST(CurveShape, WhatIsWorseThroughoutHasNoRise) {
   const auto declared = [](int64_t) { return 0.0; };
   const CurveShape taxed = shape_of([](int64_t) { return 1.0; }, declared);
   EXPECT_EQ(taxed.past, PastLength::kHolds);
-  EXPECT_NEAR(taxed.over_declared, 1, 1e-9);
+  EXPECT_NEAR(*taxed.over_declared, 1, 1e-9);
   EXPECT_NE(remark(taxed).find("without a rise"), std::string::npos);
 }
 
@@ -68,6 +68,7 @@ TEST(CurveShape, TheOneOfDeclaredIsItsOwn) {
   const std::optional<CurveShape> declared = curve_shape(curve(cliff), {}, kTrained);
   ASSERT_TRUE(declared);
   EXPECT_EQ(declared->past, PastLength::kCliff);
+  EXPECT_FALSE(declared->is_doubtful());
 }
 
 TEST(CurveShape, NeedsLossesOnBothSides) {
