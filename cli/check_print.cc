@@ -95,6 +95,8 @@ std::string verdict(const CheckReport& report, bool strict) {
   if (!report.assumed.empty()) {
     doubts += (doubts.empty() ? "" : ", ") + counted(report.assumed.size(), "assumed value");
   }
+  if (!report.obstacle.empty() && report.tensors.not_read.empty())
+    doubts += doubts.empty() ? "weights not run" : ", weights not run";
   if (doubts.empty()) return "clean";
   return "no fault, " + doubts + (strict ? ": refused, as --strict says" : "");
 }

@@ -65,6 +65,10 @@ struct Blueprint {
   float norm_offset =
       0;  // added to every norm's weight: 1 in checkpoints that store the difference
 
+  // The file says that the output matrix is not the embedding. Where it does not, it is wherever
+  // there is no other.
+  bool own_output = false;
+
   float embedding_scale = 1;
   float residual_scale = 1;  // of what each half adds
   float logit_scale = 1;

@@ -13,6 +13,7 @@
 #include "ropewalk/engine/interleaved_rows.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/mxfp4_matrices.h"
+#include "ropewalk/engine/output_head.h"
 #include "ropewalk/engine/pass_sizes.h"
 #include "ropewalk/engine/rotation_tables.h"
 #include "ropewalk/kernels/attention.h"
@@ -106,8 +107,7 @@ class Estimator {
   void count_tensors(const Blueprint& blueprint, bool has_head) {
     const Weights weights(*file_.tensors, blueprint.names);
     const std::string embedding = weights.name_of("token_embd");
-    const bool tied =
-        has_head && (blueprint.shape.tied_output || !weights.has(weights.name_of("output")));
+    const bool tied = has_head && OutputHead::is_tied(weights, blueprint);
     for (const TensorInfo& info : file_.tensors->tensors()) {
       if (blueprint.names.ignores(info.name)) continue;
       // What has been packed is given back; rows of the embedding are read from the file.

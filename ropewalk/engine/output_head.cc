@@ -9,11 +9,11 @@
 namespace ropewalk {
 namespace {
 
-Linear read_linear(Weights& weights, const ModelShape& shape, Precision precision) {
+Linear read_linear(Weights& weights, const Blueprint& blueprint, Precision precision) {
+  const ModelShape& shape = blueprint.shape;
   const std::string own = weights.name_of("output");
-  const bool tied = shape.tied_output || !weights.has(own);
-  const std::string name = tied ? weights.name_of("token_embd") : own;
-  weights.expect(own);
+  const std::string name =
+      OutputHead::is_tied(weights, blueprint) ? weights.name_of("token_embd") : own;
   // Heads of masked tokens have a bias even where their matrix is the embedding's.
   std::string bias = weights.name_of("output", -1, "bias");
   if (!weights.has(bias)) bias = weights.name_of("output_bias", -1, "bias");
@@ -24,9 +24,13 @@ Linear read_linear(Weights& weights, const ModelShape& shape, Precision precisio
 }  // namespace
 
 OutputHead::OutputHead(Weights& weights, const Blueprint& blueprint, Precision precision)
-    : linear_(read_linear(weights, blueprint.shape, precision)),
+    : linear_(read_linear(weights, blueprint, precision)),
       scale_(blueprint.logit_scale),
       softcap_(blueprint.logit_softcap) {}
+
+bool OutputHead::is_tied(const Weights& weights, const Blueprint& blueprint) {
+  return !blueprint.own_output && !weights.has(weights.name_of("output"));
+}
 
 void OutputHead::finish(int64_t first, std::span<float> logits) const {
   if (!linear_.bias.empty())

@@ -12,8 +12,11 @@ namespace ropewalk {
 
 class OutputHead {
  public:
-  // Reads the output matrix, or takes the embedding's where the two are tied or the file has none of
-  // its own.
+  // Whether the output matrix is the embedding: the file has none, and does not say that it should. One
+  // that is there counts whatever the config says, as for llama.cpp's converter and transformers 5.
+  static bool is_tied(const Weights& weights, const Blueprint& blueprint);
+
+  // Reads the output matrix, its own or the embedding.
   OutputHead(Weights& weights, const Blueprint& blueprint, Precision precision);
 
   const Dense& matrix() const { return *linear_.dense; }  // hidden to vocabulary

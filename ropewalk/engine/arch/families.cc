@@ -145,6 +145,11 @@ std::string names_of(const auto& families) {
   return names;
 }
 
+// Saved configs leave out what is a class's default, so only a word of the file counts.
+bool says_own_output(const ModelKeys& keys) {
+  return !keys.is_gguf() && keys.flag("tie_word_embeddings") == false;
+}
+
 }  // namespace
 
 bool has_encoder(const ModelConfig& config, const ModelKeys& keys) {
@@ -192,7 +197,9 @@ Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
         config.architecture)
         .of(FaultKind::kUnknownValue);
   }
-  return describe(config, keys);
+  Blueprint blueprint = describe(config, keys);
+  blueprint.own_output = says_own_output(keys);
+  return blueprint;
 }
 
 Blueprint plain_blueprint(const std::string& family, const ModelConfig& config) {

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "ropewalk/engine/test_support.h"
 #include "ropewalk/math/reference.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -7,6 +9,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using Tensors = std::map<std::string, MemorySource::Tensor>;
 
@@ -212,6 +215,34 @@ TEST(Llama, WithoutAnOutputMatrixTheEmbeddingIsTaken) {
   const std::vector<int32_t> ids = some_tokens(20, kVocabulary);
   EXPECT_EQ(engine_logits(config, without, false, positions, ids),
             engine_logits(config, tied, false, positions, ids));
+}
+
+// transformers 5 ties nothing where the two differ, whatever the config says; nor does llama.cpp.
+TEST(Llama, AnOutputMatrixThatIsThereCounts) {
+  ModelConfig config = small_config(PairOrder::kHalf);
+  const Positions positions = make_positions(config, {});
+  const std::vector<int32_t> ids = some_tokens(20, kVocabulary);
+  const Tensors tensors = hf_tensors();
+  const auto wanted = engine_logits(config, tensors, false, positions, ids);
+  config.shape.tied_output = true;
+  EXPECT_EQ(engine_logits(config, tensors, false, positions, ids), wanted);
+}
+
+TEST(Llama, AnOutputMatrixThatTheConfigPromisesMustBeThere) {
+  const ModelConfig config = small_config(PairOrder::kHalf);
+  Tensors tensors = hf_tensors();
+  tensors.erase("lm_head.weight");
+  const MemorySource source(tensors);
+  const auto build = [&](const nlohmann::ordered_json& json) {
+    const Blueprint blueprint = describe_model(config, ModelKeys::of(json, "file"), "file");
+    make_transformer(blueprint, config, source, Precision::kF32);
+  };
+  EXPECT_NO_THROW(build(nlohmann::ordered_json::object()));
+  EXPECT_NO_THROW(build({{"tie_word_embeddings", true}}));
+  EXPECT_THAT(message_of([&] {
+                build({{"tie_word_embeddings", false}});
+              }),
+              AllOf(HasSubstr("lm_head.weight"), HasSubstr("must be present")));
 }
 
 TEST(Llama, EveryMissingTensorIsNamed) {
