@@ -65,7 +65,7 @@ TextPart find_text_part(const TensorSource& source) {
   const Root& root = find_root(source);
   TextPart part{.body = root.body, .head = root.head, .towers = {}, .left_out = 0};
   for (const char* const tower : kTowers) {
-    for (const std::string start : {std::string(tower), "model." + std::string(tower)}) {
+    for (const std::string& start : {std::string(tower), "model." + std::string(tower)}) {
       if (in_use(source, start)) part.towers.push_back(start);
     }
   }
