@@ -10,6 +10,7 @@
 #include "cli/bands_tables.h"
 #include "cli/bias_table.h"
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "cli/study_addition.h"
 #include "cli/study_options.h"
@@ -36,7 +37,7 @@ struct Options {
 };
 
 void run(const Options& options) {
-  ModelFile file = options.model.open();
+  ModelFile file = options.model.open_decoder();
   const int64_t trained = trained_length(file.config);
   if (trained < 2) {
     throw Error(options.model.path, "must have rotary layers and a trained length",
@@ -106,6 +107,7 @@ void add_bands_command(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of the choice of these tokens")
+      ->check(whole_number())
       ->capture_default_str();
   add_into_option(*command, options->into);
   command->add_flag("--pairs", options->every_pair, "A row for every pair");

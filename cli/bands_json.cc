@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bands_report.h"
+#include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
 namespace {
@@ -147,7 +148,7 @@ std::string to_json(const ShownBands& shown) {
   out["loss"] = {{"declared", loss_json(report.declared_loss)},
                  {"full_turn", loss_json(report.full_turn_loss)}};
   out["heads"] = list_of(report.usage, usage_json);
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(out, 1) + "\n";
 }
 
 }  // namespace ropewalk

@@ -5,6 +5,7 @@
 
 #include "cli/check_report.h"
 #include "cli/text_layout.h"
+#include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
 namespace {
@@ -179,7 +180,7 @@ void print_check_json(const CheckReport& report, bool strict) {
                     {"ignorance", report.text->ignorance}};
   }
   json["exit_status"] = report.exit_status(strict);
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(json, 2));
 }
 
 }  // namespace ropewalk

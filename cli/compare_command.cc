@@ -1,11 +1,12 @@
 #include "cli/compare_command.h"
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "cli/compare_report.h"
 #include "cli/exit_status.h"
+#include "cli/messages.h"
+#include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
 
 namespace ropewalk {
@@ -24,7 +25,7 @@ CompareReport read(const Options& options) {
   try {
     return compare_files(options.a, options.b);
   } catch (const Error& error) {
-    std::fprintf(stderr, "ropewalk: %s\n", error.what());
+    complain(error.what());
     throw ExitStatus{kTrouble};
   }
 }
@@ -44,8 +45,11 @@ void add_compare_command(CLI::App& app) {
       "Whether two model files turn alike, else where they part; exit status 1 where they differ, "
       "2 where one cannot be read");
   command->add_option("A", options->a, "A GGUF file, a config.json, or a directory with one")
-      ->required();
-  command->add_option("B", options->b, "The other one, of any kind")->required();
+      ->required()
+      ->check(names_file());
+  command->add_option("B", options->b, "The other one, of any kind")
+      ->required()
+      ->check(names_file());
   command->add_flag("--json", options->json, "One JSON object");
   command->callback([options] { compare(*options); });
 }

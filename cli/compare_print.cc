@@ -6,6 +6,7 @@
 
 #include "cli/compare_report.h"
 #include "cli/text_layout.h"
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
@@ -120,7 +121,7 @@ void print_compare_json(const CompareReport& report) {
     json["curve"].push_back({{"distance", point.distance}, {"mean_cosine", point.mean}});
   }
   json["notes"] = report.notes;
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(json, 2));
 }
 
 }  // namespace ropewalk

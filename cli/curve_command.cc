@@ -14,6 +14,7 @@
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/schemes/scheme_string.h"
 #include "ropewalk/study/curve.h"
 
@@ -85,7 +86,7 @@ void print_json(const Options& options, const Model& model, const StudyText& tex
     }
     out["curves"].push_back(row);
   }
-  fmt::print("{}\n", out.dump(1));
+  fmt::print("{}\n", dump_json(out, 1));
 }
 
 void print_table(const Model& model, const StudyText& text, const std::vector<Curve>& curves) {
@@ -108,8 +109,9 @@ void print_table(const Model& model, const StudyText& text, const std::vector<Cu
   }
 }
 
-void run(const Options& options) {
-  ModelFile file = options.model.open();
+void run(Options options) {
+  options.schemes = distinct_schemes(options.schemes);
+  ModelFile file = options.model.open_decoder();
   const StudyText text = read_study_text(options.text, file, options.length);
   const std::vector<Positions> positions = all_positions(options, file.config);
   const Precision precision = options.model.chosen_precision();

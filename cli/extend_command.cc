@@ -23,8 +23,10 @@
 #include "cli/extend_passages.h"
 #include "cli/extend_report.h"
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "cli/race_display.h"
+#include "cli/result_file.h"
 #include "cli/study_options.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/output_file.h"
@@ -126,12 +128,7 @@ void check_files(const Options& options) {
   inputs.insert(inputs.end(), options.text.ids.begin(), options.text.ids.end());
   inputs.push_back(options.model.path);
   inputs.push_back(options.study);
-  for (const std::string& input : inputs) {
-    std::error_code none;
-    if (input == options.output || std::filesystem::equivalent(input, options.output, none)) {
-      throw Error("-o", "must be a file of its own, not one that is read", options.output);
-    }
-  }
+  refuse_inputs("-o", options.output, inputs);
   check_output(options.model.path, options.output,
                options.force ? Replace::kModels : Replace::kOwn);
 }
@@ -324,7 +321,7 @@ Model open_checked(const Options& options, const std::optional<Ranks>& ranks, St
   share_cores(options, ranks);
   check_files(options);
   for (const std::string& scheme : options.schemes) parse_scheme(scheme);
-  ModelFile file = options.model.open();
+  ModelFile file = options.model.open_decoder();
   for (const std::string& scheme : options.schemes) {
     make_positions(file.config, {{.scheme = scheme}});
   }
@@ -450,11 +447,11 @@ void add_extend_command(CLI::App& app) {
       ->add_option(
           "--study", options->study,
           "SQLite file that keeps every finished pass; without it, one in the cache folder")
-      ->check(names_file());
+      ->check(names_output());
   command
       ->add_option("-o,--output", options->output,
                    "Write the best portable setting into a new model file")
-      ->check(names_file());
+      ->check(names_output());
   command->add_flag("--force", options->force,
                     "Replace any model that -o names; else only one written from MODEL before");
   command->add_flag("--json", options->json,

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/messages.h"
 #include "cli/progress.h"
 
 namespace ropewalk {
@@ -47,8 +47,8 @@ void add_passages(const Model& model, const StudyText& text, ExtendReport& repor
                                         static_cast<size_t>(length));
   report.prompt_tokens = length;
   if (!ProgressLine::is_terminal()) {
-    fmt::print(stderr, "{} tokens past the trained length, as declared and under the winner\n",
-               kShownTokens);
+    tell(fmt::format("{} tokens past the trained length, as declared and under the winner\n",
+                     kShownTokens));
   }
   report.passages.emplace_back("declared", continuation(model, "declared", prompt));
   const std::string& winner = report.candidates[*best].scheme;

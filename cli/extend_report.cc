@@ -11,6 +11,7 @@
 #include "cli/report_text.h"
 #include "cli/search_outcome.h"
 #include "cli/text_layout.h"
+#include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
 namespace {
@@ -281,16 +282,14 @@ std::string to_text(const ExtendReport& report) {
   return text;
 }
 
-std::string to_json(const ExtendReport& report) {
-  return whole_json(report).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string to_json(const ExtendReport& report) { return dump_json(whole_json(report), 1) + "\n"; }
 
 std::string outcome_json(const ExtendReport& report) {
   Json out = whole_json(report);
   out["run"].erase("study");
   out["run"].erase("model_path");
   if (report.written) out["run"]["output"] = file_name(report.written->output);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(out);
 }
 
 // With or without a slash behind it.

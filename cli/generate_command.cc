@@ -37,7 +37,7 @@ struct Options {
 };
 
 void run(const Options& options) {
-  ModelFile file = options.model.open();
+  ModelFile file = options.model.open_decoder();
   std::vector<int32_t> ids = tokenizer_of(file).encode(options.prompt);
   if (ids.empty()) throw Error("--prompt", "must give at least one token", "none");
   const size_t n_prompt = ids.size();

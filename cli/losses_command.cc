@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/encoder_model.h"
@@ -119,10 +120,13 @@ void add_losses_command(CLI::App& app) {
   options->model.add_to(*command);
   options->scheme.add_to(*command);
   options->tokens.add_to(*command);
-  command->add_option(
-      "--encoder-ids", options->encoder_ids,
-      "Of a model with an encoder and a decoder (T5), and needed there: a JSON array "
-      "of the ids that the encoder reads; the others are the decoder's");
+  command
+      ->add_option("--encoder-ids", options->encoder_ids,
+                   "Of a model with an encoder and a decoder (T5), which needs it: a JSON array of "
+                   "the token ids "
+                   "that its encoder reads, as `--ids` takes them; --ids or --text is what its "
+                   "decoder reads")
+      ->check(names_file());
   command->add_flag("--json", options->json,
                     "{\"tokens\": [...], \"losses\": [...]}, losses[t] = -ln p(tokens[t + 1])");
   command->callback([options] { run(*options); });

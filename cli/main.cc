@@ -1,4 +1,5 @@
 // ropewalk: the command. Each subcommand lives in a file of its own.
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "cli/losses_command.h"
 #include "cli/map_command.h"
 #include "cli/merge_command.h"
+#include "cli/messages.h"
 #include "cli/perplexity_command.h"
 #include "cli/recall_command.h"
 #include "cli/report_command.h"
@@ -30,6 +32,7 @@
 #include "cli/tokens_command.h"
 #include "cli/write_command.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/formats/printable.h"
 
 namespace {
 
@@ -47,8 +50,27 @@ int refuse_usage(const CLI::App& app, const CLI::ParseError& error) {
   return app.exit(error) == 0 ? 0 : kUsage;
 }
 
+// Were one of the three that every program has closed, the first file that is opened would get its
+// number, and what is printed with it. Opened so that they cannot be used for what they are for, they
+// fail as closed ones do.
+void fill_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    const int file = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (file != stream) std::_Exit(1);
+  }
+}
+
+// A value of the command line may be anything.
+std::string usage_message(const CLI::App* app, const CLI::Error& error) {
+  const std::string said = error.what();
+  return ropewalk::printable(said, said.size()) +
+         CLI::FailureMessage::simple(app, error).substr(said.size());
+}
+
 int flush_output() {
-  if (std::fflush(stdout) != 0) throw ropewalk::Error("standard output", "cannot be written");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw ropewalk::Error("standard output", "cannot be written");
   return 0;
 }
 
@@ -72,16 +94,18 @@ void wait_without_spinning(char** arguments) {
 // Of a help text: it may not have come through.
 int help_status(int status) {
   if (status != 0 || (std::cout.flush() && std::fflush(stdout) == 0)) return status;
-  std::fprintf(stderr, "ropewalk: standard output: cannot be written\n");
+  ropewalk::complain("standard output: cannot be written");
   return 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_closed_streams();
   wait_without_spinning(argv);
   CLI::App app("Position encodings of Transformers: made, checked and stretched.", "ropewalk");
   app.require_subcommand(1);
+  app.failure_message(usage_message);
   app.set_version_flag("--version", ROPEWALK_VERSION);
   ropewalk::add_show_command(app);
   ropewalk::add_check_command(app);
@@ -110,11 +134,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return help_status(refuse_usage(app, error));
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "ropewalk: not enough memory for this\n");
+    ropewalk::complain("not enough memory for this");
     return 1;
   } catch (const std::exception& error) {
     std::fflush(stdout);
-    std::fprintf(stderr, "ropewalk: %s\n", error.what());
+    ropewalk::complain(error.what());
     return 1;
   }
 }

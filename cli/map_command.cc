@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/math/map_reach.h"
 #include "ropewalk/math/rotary.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -111,7 +112,7 @@ void print_json(const Options& options, const Rotary& rotary, const Spectrum& sp
     out["seen"].push_back(row.seen);
     out["heard_pairs"].push_back(row.heard);
   }
-  fmt::print("{}\n", out.dump());
+  fmt::print("{}\n", dump_json(out));
 }
 
 void print_reach(const Options& options, const Rotary& rotary, const Reach& reach) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_checks.h"
 #include "ropewalk/study/merge.h"
 
 namespace ropewalk {
@@ -41,7 +42,9 @@ void add_merge_command(CLI::App& app) {
   command->add_option("STUDY", options->studies, "Two studies or more")
       ->required()
       ->expected(2, 1 << 20);
-  command->add_option("-o,--output", options->output, "The study to make")->required();
+  command->add_option("-o,--output", options->output, "The study to make")
+      ->required()
+      ->check(names_output());
   command->callback([options] { run(*options); });
 }
 

@@ -2,15 +2,16 @@
 
 #include <fmt/ranges.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <charconv>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/whole_file.h"
+#include "ropewalk/engine/arch/families.h"
 #include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
@@ -37,7 +38,9 @@ LayerScheme read_layer_scheme(const std::string& text) {
 }  // namespace
 
 void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("MODEL", path, "A GGUF file, or a Hugging Face directory")->required();
+  command.add_option("MODEL", path, "A GGUF file, or a Hugging Face directory")
+      ->required()
+      ->check(names_file());
   command.add_option("--precision", precision, "Of weights, products and cache")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
@@ -48,6 +51,12 @@ void ModelOptions::add_to(CLI::App& command) {
 ModelFile ModelOptions::open() const {
   if (threads > 0) omp_set_num_threads(threads);
   return open_model(path);
+}
+
+ModelFile ModelOptions::open_decoder() const {
+  ModelFile file = open();
+  describe_model(file.config, file.keys, file.tensors->name());
+  return file;
 }
 
 Precision ModelOptions::chosen_precision() const {
@@ -83,14 +92,8 @@ std::string SchemeOptions::text() const {
 }
 
 std::string read_text(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw Error(path, "cannot be read");
-  try {
-    return {std::istreambuf_iterator<char>(stream), {}};
-  } catch (const std::ios_base::failure&) {  // a directory opens, but does not read
-    throw Error(path, "cannot be read");
-  }
+  return path == "-" ? read_whole_stream(STDIN_FILENO, "standard input", kMostTextBytes)
+                     : read_whole_file(path, kMostTextBytes);
 }
 
 std::vector<int32_t> read_ids(const std::string& path) {
@@ -112,11 +115,15 @@ std::vector<int32_t> read_ids(const std::string& path) {
 
 void TokenInput::add_to(CLI::App& command) {
   CLI::Option_group* input = command.add_option_group("input");
-  input->add_option("--text", text,
-                    "A text file, tokenized as the model's file says; - is standard input");
-  input->add_option("--ids", ids,
-                    "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
-                    "input");
+  input
+      ->add_option("--text", text,
+                   "A text file, tokenized as the model's file says; - is standard input")
+      ->check(names_file());
+  input
+      ->add_option("--ids", ids,
+                   "A JSON array of token ids, taken as they are: no BOS is added; - is standard "
+                   "input")
+      ->check(names_file());
   input->require_option(1);
 }
 

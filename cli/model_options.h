@@ -20,6 +20,8 @@ struct ModelOptions {
   void add_to(CLI::App& command);
   // Sets the thread count and opens the file, without its weights. Throws Error.
   ModelFile open() const;
+  // The same where it is of a decoder that is run. Throws Error.
+  ModelFile open_decoder() const;
   Precision chosen_precision() const;
 };
 
@@ -34,7 +36,10 @@ struct SchemeOptions {
   std::string text() const;
 };
 
-// The whole file, bytes as they are. "-" is standard input. Throws Error.
+inline constexpr size_t kMostTextBytes = size_t{4} << 30;
+
+// The whole file or pipe, bytes as they are, at most kMostTextBytes. "-" is standard input. Throws
+// Error.
 std::string read_text(const std::string& path);
 
 // A JSON array of token ids, taken as it is. "-" is standard input. Throws Error.

@@ -17,6 +17,7 @@
 #include "cli/text_layout.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/study/perplexity.h"
 
 namespace ropewalk {
@@ -140,7 +141,11 @@ std::string first_token(const Options& options, const Model& model, std::optiona
 }
 
 void run(const Options& options) {
-  ModelFile file = options.model.open();
+  if (options.stride > options.window) {
+    throw Error("--stride", fmt::format("must be at most --window, {}", options.window),
+                std::to_string(options.stride), "a larger one would leave tokens out");
+  }
+  ModelFile file = options.model.open_decoder();
   const Positions positions = options.scheme.positions(file.config);
   std::vector<int32_t> ids = options.tokens.read(file);
   if (options.most_tokens > 0 && std::ssize(ids) > options.most_tokens)
@@ -183,7 +188,7 @@ void run(const Options& options) {
   if (bos) out["bos"] = *bos;
   out["results"] = nlohmann::ordered_json::array();
   for (const Perplexity& one : all) out["results"].push_back(to_json(one));
-  fmt::print("{}\n", out.dump(1));
+  fmt::print("{}\n", dump_json(out, 1));
 }
 
 }  // namespace

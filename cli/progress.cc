@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/messages.h"
 namespace ropewalk {
 namespace {
 
@@ -21,7 +22,7 @@ double seconds(std::chrono::steady_clock::duration d) {
 ProgressLine::ProgressLine(std::string label) : label_(std::move(label)) {}
 
 ProgressLine::~ProgressLine() {
-  if (is_terminal()) fmt::print(stderr, "\r\x1b[K");
+  if (is_terminal()) tell("\r\x1b[K");
 }
 
 bool ProgressLine::is_terminal() { return isatty(STDERR_FILENO) != 0; }
@@ -38,7 +39,7 @@ void ProgressLine::show(const std::string& text) {
   const Clock::time_point now = Clock::now();
   if (!is_terminal() || seconds(now - shown_) < kSecondsBetween) return;
   shown_ = now;
-  fmt::print(stderr, "\r\x1b[K{}: {}", label_, text);
+  tell("\r\x1b[K" + label_ + ": " + text);
   std::fflush(stderr);
 }
 

@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
+#include <string>
 
+#include "cli/messages.h"
 #include "cli/text_layout.h"
 
 namespace ropewalk {
@@ -20,14 +21,14 @@ void RaceDisplay::operator()(const RaceProgress& progress) {
   const int tenth = static_cast<int>(10 * done / planned);
   if (ProgressLine::is_terminal() || tenth == shown_) return;
   shown_ = tenth;
-  fmt::print(stderr, "{}{}\n", detail, line_.left(worked));
+  tell(detail + line_.left(worked) + "\n");
 }
 
 void RaceDisplay::say(const std::string& label) {
   line_.say(label);
   if (ProgressLine::is_terminal() || label == said_) return;
   said_ = label;
-  fmt::print(stderr, "{}\n", label);
+  tell(label + "\n");
 }
 
 }  // namespace ropewalk

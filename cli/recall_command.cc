@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "cli/recall_report.h"
 #include "cli/recall_tables.h"
@@ -105,6 +106,17 @@ Work plan_work(const Options& options, const ModelFile& file,
   work.by_distance = make_copy_tests(windows, trained, CopyAxis::kDistance);
   work.by_position = make_copy_tests(windows, trained, CopyAxis::kPosition);
   return work;
+}
+
+void refuse_nothing(const Options& options, const Work& work) {
+  const auto is_run = [](const Haystack& haystack) { return haystack.not_run.empty(); };
+  if (std::ranges::any_of(work.haystacks, is_run) || !work.by_distance.empty() ||
+      !work.by_position.empty())
+    return;
+  const std::string why =
+      work.haystacks.empty() ? "no window has room for a copy" : work.haystacks.back().not_run;
+  throw Error("--to", "must leave room for something to measure",
+              fmt::format("{}: {}", options.target, why), "ask for more tokens, or other --tasks");
 }
 
 void check_memory(const Options& options, const ModelFile& file,
@@ -201,9 +213,10 @@ void measure_all(const Options& options, const Model& model,
   }
 }
 
-void run(const Options& options) {
+void run(Options options) {
+  options.schemes = distinct_schemes(options.schemes);
   const auto start = std::chrono::steady_clock::now();
-  ModelFile file = options.model.open();
+  ModelFile file = options.model.open_decoder();
   const int64_t trained = trained_length(file.config);
   std::vector<Positions> positions;
   for (const std::string& scheme : options.schemes)
@@ -215,6 +228,7 @@ void run(const Options& options) {
   if (!options.into.empty())
     addition.emplace(options.into, options.model.path, options.model.precision);
   const Work work = plan_work(options, file, documents, plan);
+  refuse_nothing(options, work);
   const Model model(std::move(file), options.model.chosen_precision());
 
   size_t tokens = 0;
@@ -247,7 +261,9 @@ void add_recall_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "recall", "Whether a model finds what it has read, by length, depth and distance");
   options->model.add_to(*command);
-  command->add_option("--text", options->texts, "Text files; each is one document")->required();
+  command->add_option("--text", options->texts, "Text files; each is one document")
+      ->required()
+      ->check(names_file());
   command->add_option("--to", options->target, "Tokens of the longest prompt")
       ->required()
       ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
@@ -258,7 +274,7 @@ void add_recall_command(CLI::App& app) {
   command
       ->add_option("--depths", options->depths,
                    "Where needles lie, in percent of the text from its start")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(finite_number() & CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--tasks", options->tasks, "What is measured")
       ->check(CLI::IsMember({"passkey", "needles", "latest", "order", "copy"}))
@@ -270,6 +286,7 @@ void add_recall_command(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of numbers, names and places")
+      ->check(whole_number())
       ->capture_default_str();
   command->add_option("--windows", options->copy_windows, "Most windows of the copy curves")
       ->check(CLI::Range(1, 1 << 20))
@@ -277,7 +294,7 @@ void add_recall_command(CLI::App& app) {
   command
       ->add_option("--study", options->study,
                    "SQLite file that keeps every finished pass, so that a killed run goes on")
-      ->check(names_file());
+      ->check(names_output());
   add_into_option(*command, options->into);
   command->add_flag("--json", options->json,
                     "One JSON object; all that may differ between equal runs stands under \"run\"");

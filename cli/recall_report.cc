@@ -8,6 +8,7 @@
 #include "cli/estimate_json.h"
 #include "cli/progress.h"
 #include "cli/text_layout.h"
+#include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
 namespace {
@@ -247,7 +248,7 @@ std::string to_json(const RecallReport& report) {
                 {"study", nullptr},
                 {"from_study", report.run.from_study}};
   if (!report.run.study.empty()) out["run"]["study"] = report.run.study;
-  return out.dump(1) + "\n";
+  return dump_json(out, 1) + "\n";
 }
 
 }  // namespace ropewalk

@@ -4,12 +4,16 @@
 
 #include <memory>
 
+#include "cli/option_checks.h"
+#include "cli/result_file.h"
 #include "cli/show_report.h"
+#include "ropewalk/formats/npy.h"
 
 namespace ropewalk {
 namespace {
 
 void show(const ShowOptions& options) {
+  if (!options.npy.empty()) check_result("--npy", options.npy, kNpyBeginning, {options.path});
   const ShowReport report = make_show_report(options);
   if (!options.npy.empty()) write_show_npy(report, options.npy);
   if (options.json) return print_show_json(report);
@@ -25,15 +29,19 @@ void add_show_command(CLI::App& app) {
   CLI::App* const command = app.add_subcommand(
       "show", "What positions a model file declares, and where each number is from");
   command->add_option("MODEL", options->path, "A GGUF file, a config.json, or a directory with one")
-      ->required();
+      ->required()
+      ->check(names_file());
   command->add_flag("--pairs", options->pairs,
                     "Every pair, instead of a line for each band of distances");
   command
       ->add_option("--positions", options->positions,
                    "P1,P2,...: cos and sin of every pair's exact angle there, and the turns made")
-      ->delimiter(',');
-  command->add_option("--digits", options->digits,
-                      "A position as a number: the digit that each pair shows");
+      ->delimiter(',')
+      ->check(finite_number());
+  command
+      ->add_option("--digits", options->digits,
+                   "A position as a number: the digit that each pair shows")
+      ->check(finite_number());
   command
       ->add_option("--context", options->context,
                    "Tokens to be read, where frequencies go by them: which list or base that gives")
@@ -44,8 +52,10 @@ void add_show_command(CLI::App& app) {
       ->allow_extra_args(false);
   CLI::Option* const json = command->add_flag("--json", options->json, "One JSON object");
   command->add_flag("--csv", options->csv, "One line for each pair, and position")->excludes(json);
-  command->add_option("--npy", options->npy,
-                      "Write inv_freq, or with --positions cos and sin, as a NumPy file");
+  command
+      ->add_option("--npy", options->npy,
+                   "Write inv_freq, or with --positions cos and sin, as a NumPy file")
+      ->check(names_output());
   command->callback([options] { show(*options); });
 }
 

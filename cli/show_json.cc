@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "cli/show_report.h"
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
@@ -227,7 +228,7 @@ void print_show_json(const ShowReport& report) {
   for (const EngineView& view : report.engines) json["engines"].push_back(json_of(view));
   json["findings"] = Json::array();
   for (const Finding& finding : config.findings) json["findings"].push_back(json_of(finding));
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(json, 2));
 }
 
 void print_show_csv(const ShowReport& report) {

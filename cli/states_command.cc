@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "cli/progress.h"
+#include "cli/result_file.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/npy.h"
@@ -109,6 +111,10 @@ void print_table(const Logits& logits) {
 }
 
 void run(const Options& options) {
+  if (!options.npy.empty()) {
+    check_result("--npy", options.npy, kNpyBeginning,
+                 {options.model.path, options.tokens.text, options.tokens.ids});
+  }
   ModelFile file = options.model.open();
   if (!EncoderModel::takes(file)) {
     // Says what is run at all, where it is no decoder either.
@@ -158,9 +164,11 @@ void add_states_command(CLI::App& app) {
                    "Of directories of BERT, RoBERTa and ModernBERT with a masked-LM head: what "
                    "that gives at these positions, from 0 on, in place of states: 3,7")
       ->delimiter(',');
-  command->add_option("--npy", options->npy,
-                      "Write them there, (tokens, width), as NumPy reads them; with --logits-at "
-                      "(positions, vocabulary)");
+  command
+      ->add_option("--npy", options->npy,
+                   "Write them there, (tokens, width), as NumPy reads them; with --logits-at "
+                   "(positions, vocabulary)")
+      ->check(names_output());
   command->add_flag("--json", options->json,
                     "{\"tokens\": [...], \"states\": [[...], ...]}, a row for each token; with "
                     "--logits-at {\"tokens\", \"at\": [...], \"logits\": [[...], ...]}");

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "cli/study_options.h"
+#include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/study/identity.h"
 #include "ropewalk/study/record.h"

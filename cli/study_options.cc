@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/schemes/scheme_string.h"
 
 namespace ropewalk {
 
 void TextOptions::add_to(CLI::App& command) {
   CLI::Option_group* input = command.add_option_group("input");
-  input->add_option("--text", texts, "Text files; each is one document");
-  input->add_option(
-      "--ids", ids,
-      "JSON arrays of token ids, each one document, taken as they are: no BOS is added");
+  input->add_option("--text", texts, "Text files; each is one document")->check(names_file());
+  input
+      ->add_option(
+          "--ids", ids,
+          "JSON arrays of token ids, each one document, taken as they are: no BOS is added")
+      ->check(names_file());
   input->require_option(1);
   command.add_option("--windows", most_windows, "Most windows to measure on, spread over the text")
       ->check(CLI::Range(1, 1 << 20))
@@ -45,8 +50,13 @@ StudyText read_study_text(const TextOptions& options, const ModelFile& model, in
   return text;
 }
 
-CLI::Validator names_file() {
-  return {[](std::string& name) { return name.empty() ? "must name a file" : ""; }, "FILE"};
+std::vector<std::string> distinct_schemes(const std::vector<std::string>& schemes) {
+  std::set<std::string> seen;
+  std::vector<std::string> distinct;
+  std::ranges::copy_if(schemes, std::back_inserter(distinct), [&](const std::string& scheme) {
+    return seen.insert(parse_scheme(scheme).text()).second;
+  });
+  return distinct;
 }
 
 int64_t StudyText::longest_window() const {

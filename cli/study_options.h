@@ -22,8 +22,8 @@ struct TextOptions {
   void add_to(CLI::App& command);
 };
 
-// Refuses an empty name, which would stand for no file.
-CLI::Validator names_file();
+// Each once, as it was spelt first. Throws Error where one is none.
+std::vector<std::string> distinct_schemes(const std::vector<std::string>& schemes);
 
 // The windows to measure on, and how they came about.
 struct StudyText {

@@ -11,6 +11,7 @@
 #include "cli/search_outcome.h"
 #include "cli/study_tables.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/json_reason.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/report/pictures.h"
 
@@ -274,7 +275,7 @@ void read_at(const std::string& place, const Body& body) {
   try {
     body();
   } catch (const nlohmann::ordered_json::exception& error) {
-    throw Error(place, "must be as Ropewalk writes it", error.what());
+    throw Error(place, "must be as Ropewalk writes it", json_reason(error));
   }
 }
 

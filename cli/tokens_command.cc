@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/model_options.h"
+#include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/open_tokenizer.h"
 #include "ropewalk/formats/json_file.h"
@@ -78,13 +79,17 @@ void run(const Options& options) {
 void add_tokens_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("tokens", "What a model's tokenizer makes of a text");
-  command->add_option("model", options->model, "A GGUF file, or a directory with tokenizer files")
-      ->required();
+  command->add_option("MODEL", options->model, "A GGUF file, or a directory with tokenizer files")
+      ->required()
+      ->check(names_file());
   CLI::Option_group* input = command->add_option_group("input");
-  input->add_option("--text", options->text, "A text file; - is standard input");
-  input->add_option("--texts", options->texts,
-                    "A JSON array of texts, each a string or an array of bytes; - is standard "
-                    "input");
+  input->add_option("--text", options->text, "A text file; - is standard input")
+      ->check(names_file());
+  input
+      ->add_option("--texts", options->texts,
+                   "A JSON array of texts, each a string or an array of bytes; - is standard "
+                   "input")
+      ->check(names_file());
   input->require_option(1);
   command->add_flag("--special", options->special,
                     "Take what spells a special token in the text for that token");

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/option_checks.h"
 #include "ropewalk/config/scheme_writer.h"
+#include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
 namespace {
@@ -103,7 +105,7 @@ void print_json(const WriteRequest& request, const WriteReport& report) {
                          {"after", or_null(report.data_after)}};
   json["file_sha256"] = {{"before", report.original}, {"after", report.written}};
   json["notes"] = report.notes;
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(json, 2));
 }
 
 void run(const Options& options) {
@@ -121,7 +123,8 @@ void add_write_command(CLI::App& app) {
       app.add_subcommand("write", "A model file that declares a scheme, for an engine to run");
   command
       ->add_option("MODEL", options->model, "A GGUF file, a config.json, or a directory with one")
-      ->required();
+      ->required()
+      ->check(names_file());
   CLI::Option* scheme =
       command->add_option("--scheme", options->scheme,
                           "part[+part...], part = name[,key=value...]; see docs/schemes.md");
@@ -138,7 +141,8 @@ void add_write_command(CLI::App& app) {
                           ->check(CLI::IsMember({"same", "f32", "bf16"}))
                           ->capture_default_str();
   command->add_option("-o,--output", options->output, "The file to write, never the model itself")
-      ->required();
+      ->required()
+      ->check(names_output());
   command->add_flag("--force", options->force,
                     "Replace any model that OUT names; else only one written from MODEL before");
   command->add_flag("--undo", options->undo, "Restore what the last write replaced")

@@ -226,6 +226,9 @@ TEST_F(States, WhatDoesNotApplyIsRefusedByName) {
   };
   const std::string llama = fixture("tiny_llama.gguf");
   EXPECT_THAT(refusal({"losses", bert(), "--ids", ids()}), HasSubstr("ropewalk states"));
+  EXPECT_THAT(refusal({"extend", bert(), "--ids", ids(), "--to", "64"}),
+              HasSubstr("ropewalk states"));
+  EXPECT_THAT(refusal({"bands", bert(), "--ids", ids()}), HasSubstr("ropewalk states"));
   EXPECT_THAT(refusal({"losses", bert(), "--ids", ids(), "--encoder-ids", ids()}),
               HasSubstr("no next token"));
   EXPECT_THAT(refusal({"losses", t5(), "--ids", ids()}), HasSubstr("--encoder-ids"));

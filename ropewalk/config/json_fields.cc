@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
@@ -18,9 +19,7 @@ std::string json_text(const nlohmann::ordered_json& value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     return std::isnan(value.get<double>()) ? "NaN" : "infinity";  // JSON itself has no word
   }
-  const std::string text =
-      value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return printable(text, kLongest);
+  return printable(dump_json(value), kLongest);
 }
 
 JsonFields::JsonFields(const nlohmann::ordered_json& object, std::string file, std::string path)

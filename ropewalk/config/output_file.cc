@@ -117,6 +117,8 @@ bool is_own(const std::string& model, const std::string& output, bool json, bool
   }
 }
 
+}  // namespace
+
 // A file is written beside the output and renamed to it: that would replace the link or the device
 // itself, not what it stands for.
 void refuse_special(const std::string& output) {
@@ -128,6 +130,8 @@ void refuse_special(const std::string& output) {
     case std::filesystem::file_type::regular:
       break;
     case std::filesystem::file_type::none:
+      if (failed == std::errc::filename_too_long)
+        throw Error("output", "must have a shorter name", output);
       throw Error("output", "must be in a folder that can be read",
                   output + ": " + failed.message(), "choose another folder");
     case std::filesystem::file_type::symlink:
@@ -138,8 +142,6 @@ void refuse_special(const std::string& output) {
                   "name a new file");
   }
 }
-
-}  // namespace
 
 void check_replaceable(const std::string& model, const std::string& output, Replace replace,
                        bool undo) {

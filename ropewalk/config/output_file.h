@@ -11,6 +11,10 @@ enum class Replace {
   kModels,  // any model: a GGUF file, or a JSON object for a config.json
 };
 
+// Throws Error where `output` is empty, or is there and is no regular file, a symbolic link among
+// them.
+void refuse_special(const std::string& output);
+
 // Throws Error where `output` is empty, or is there and is the model itself, by whatever name or
 // link, or another symbolic link, or no regular file (a folder, /dev/stdout), or must not be
 // replaced. What an undo would restore may be replaced by it where it is the same.

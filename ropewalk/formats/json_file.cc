@@ -156,4 +156,8 @@ Json load_json(const std::string& path, size_t max_bytes) {
                     max_bytes);
 }
 
+std::string dump_json(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 }  // namespace ropewalk

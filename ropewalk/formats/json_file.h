@@ -25,6 +25,11 @@ nlohmann::ordered_json parse_json(std::string_view text, const std::string& plac
 // The same for a file. Throws Error naming the path when it cannot be read.
 nlohmann::ordered_json load_json(const std::string& path, size_t max_bytes = kMaxJsonBytes);
 
+// Text to print or to keep. A string that is no UTF-8, as a file's name may be, loses the bytes that
+// are none.
+//   indent  spaces of a level; -1: all in one line
+std::string dump_json(const nlohmann::ordered_json& json, int indent = -1);
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_FORMATS_JSON_FILE_H_

@@ -10,26 +10,13 @@
 #include <system_error>
 #include <utility>
 
+#include "ropewalk/base/descriptor.h"
 #include "ropewalk/base/error.h"
 
 namespace ropewalk {
 namespace {
 
 std::string errno_text() { return std::generic_category().message(errno); }
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) close(value_);
-  }
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 }  // namespace
 

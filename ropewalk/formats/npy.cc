@@ -28,7 +28,7 @@ std::string npy_file(std::span<const double> values, const std::vector<uint64_t>
                 std::to_string(values.size()));
   }
   std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': " + tuple(shape) + ", }";
-  const std::string magic("\x93NUMPY\x01\x00", 8);
+  const std::string magic = std::string(kNpyBeginning) + std::string("\x01\x00", 2);
   const size_t before = magic.size() + sizeof(uint16_t);
   const size_t used = before + header.size() + 1;  // and the line feed
   header.append((kDataAlignment - used % kDataAlignment) % kDataAlignment, ' ');

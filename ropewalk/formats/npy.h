@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ropewalk {
+
+inline constexpr std::string_view kNpyBeginning = "\x93NUMPY";
 
 // The file's bytes: little-endian float64 in C order, the header padded with spaces so that the
 // data starts at a multiple of 64.

@@ -273,8 +273,9 @@ std::string to_html(const Page& page) {
     nav += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, escaped(section.title));
     body += section_html(page, section, tables);
   }
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+  std::string out(kHtmlBeginning);
+  out += fmt::format(
+      "<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
       "name=\"color-scheme\" content=\"light dark\">\n<meta "
       "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

@@ -10,6 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kGenerator = "Ropewalk";
+
 // Dark enough on white (3 to 1 and more), and told apart by the colour-blind: after Okabe and Ito
 // 2008, darkened. page.css has them for dark grounds.
 constexpr std::array<const char*, 8> kColors = {"#1b1d21", "#0072b2", "#b85c00", "#007a5a",
@@ -34,7 +36,8 @@ SeriesLook look_of(size_t index) {
 }
 
 Json whole_spec(const Section& section) {
-  Json spec = section.picture->spec;
+  Json spec = {{"usermeta", {{"generator", kGenerator}}}};
+  spec.update(section.picture->spec);
   spec["description"] = section.picture->description;
   const ResultTable* table = find_table(section, section.picture->table);
   spec["data"] = {{"values", table == nullptr ? Json::array() : rows_json(*table)}};
@@ -42,7 +45,7 @@ Json whole_spec(const Section& section) {
 }
 
 Json to_json(const Page& page) {
-  Json out = {{"title", page.title}, {"subtitle", page.subtitle}};
+  Json out = {{"generator", kGenerator}, {"title", page.title}, {"subtitle", page.subtitle}};
   out["series"] = Json::array();
   for (const Series& series : page.series)
     out["series"].push_back({{"name", series.name}, {"role", series.role}});

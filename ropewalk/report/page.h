@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,10 +57,18 @@ struct Page {
   std::vector<Section> sections;
 };
 
+// With which all files of their kind begin, JSON indented by one, so that they are known again.
+inline constexpr std::string_view kHtmlBeginning =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"generator\" content=\"Ropewalk\">\n";
+inline constexpr std::string_view kJsonBeginning = "{\n \"generator\": \"Ropewalk\"";
+inline constexpr std::string_view kSpecBeginning =
+    "{\n \"usermeta\": {\n  \"generator\": \"Ropewalk\"";
+
 // The specification of a section's picture with its data inside: what Vega's editor takes.
 nlohmann::ordered_json whole_spec(const Section& section);
 
-// {"title", "subtitle", "series", "sections": [...], "tables": {name: table}, "pictures": {name:
+// {"generator", "title", "subtitle", "series", "sections": [...], "tables": {name: table}, "pictures": {name:
 // specification}}
 nlohmann::ordered_json to_json(const Page& page);
 

@@ -142,6 +142,27 @@ TEST(Page, JsonHasPicturesThatAnyoneCanDraw) {
   EXPECT_EQ(json.at("sections")[0].at("cautions")[0], "Doubt.");
 }
 
+TEST(Table, AWrongTypeIsToldInWords) {
+  Json json = to_json(some_table());
+  json["name"] = 1;
+  try {
+    table_from_json(json, "here");
+    FAIL() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "here: must be a table as Ropewalk writes it, got type must be string, but is number");
+  }
+}
+
+TEST(Page, EveryFormIsKnownByItsBeginning) {
+  const Page page = some_page();
+  EXPECT_THAT(to_html(page), testing::StartsWith(std::string(kHtmlBeginning)));
+  EXPECT_THAT(to_json(page).dump(1), testing::StartsWith(std::string(kJsonBeginning)));
+  EXPECT_THAT(whole_spec(page.sections[0]).dump(1),
+              testing::StartsWith(std::string(kSpecBeginning)));
+}
+
 TEST(Pictures, AGridOfGroupsHasARowForEachTitle) {
   const Json spec =
       heat_spec({.x = {"length", "length"},

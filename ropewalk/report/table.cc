@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/json_reason.h"
 
 namespace ropewalk {
 namespace {
@@ -131,7 +132,7 @@ ResultTable table_from_json(const Json& json, const std::string& place) {
     }
     return table;
   } catch (const Json::exception& error) {
-    throw Error(place, "must be a table as Ropewalk writes it", error.what());
+    throw Error(place, "must be a table as Ropewalk writes it", json_reason(error));
   }
 }
 

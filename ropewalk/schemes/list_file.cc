@@ -1,9 +1,9 @@
 #include "ropewalk/schemes/list_file.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/whole_file.h"
 
 namespace ropewalk {
 namespace {
@@ -11,19 +11,11 @@ namespace {
 using Json = nlohmann::json;
 
 std::string read_bounded(const std::string& place, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxListFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  const auto count = static_cast<size_t>(file.gcount());
-  // A folder opens, but the first read fails.
-  if (file.bad() || (count == 0 && !file.eof()))
-    throw Error(place, "must be a readable file", path);
-  if (count > kMaxListFileBytes) {
-    throw Error(place, "must be a file of at most " + std::to_string(kMaxListFileBytes) + " bytes",
-                path);
+  try {
+    return read_whole_file(path, kMaxListFileBytes);
+  } catch (const Error& error) {
+    throw Error(place, error.rule(), path + (error.value().empty() ? "" : ", " + error.value()));
   }
-  text.resize(count);
-  return text;
 }
 
 void append_numbers(const std::string& place, const std::string& path, const Json& array,

@@ -71,10 +71,15 @@ const SchemeInfo& scheme_named(const std::string& name) {
   throw unknown_name("scheme string", "scheme", name, known);
 }
 
+Error no_parameters(const std::string& scheme, const std::string& given) {
+  return {"scheme " + scheme, "takes no parameters", given};
+}
+
 // key=value fields by key; fields[0] is the scheme's name.
 std::map<std::string, std::string> fields_by_key(const SchemeInfo& scheme,
                                                  const std::vector<std::string>& fields) {
   std::map<std::string, std::string> by_key;
+  if (scheme.params.empty() && fields.size() > 1) throw no_parameters(scheme.name, fields[1]);
   for (size_t i = 1; i < fields.size(); ++i) {
     const size_t equals = fields[i].find('=');
     if (equals == std::string::npos) {
@@ -95,6 +100,7 @@ std::map<std::string, std::string> fields_by_key(const SchemeInfo& scheme,
 
 ParsedPart parse_part(const std::string& text) {
   const std::vector<std::string> fields = split(text, ',');
+  if (fields[0] == kDeclared) throw no_parameters(kDeclared, fields[1]);
   const SchemeInfo& scheme = scheme_named(fields[0]);
   const std::map<std::string, std::string> given = fields_by_key(scheme, fields);
 

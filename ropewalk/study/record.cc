@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/base/json_reason.h"
 #include "ropewalk/config/engine_lines.h"
 #include "ropewalk/config/portability.h"
 #include "ropewalk/formats/json_file.h"
@@ -52,7 +53,7 @@ auto read_record(const StudyContents& study, const std::string& name, const Read
   try {
     return read(json, place);
   } catch (const Json::exception& error) {
-    throw Error(place, "must be as Ropewalk writes it", error.what());
+    throw Error(place, "must be as Ropewalk writes it", json_reason(error));
   }
 }
 
@@ -206,7 +207,7 @@ std::string to_json(const StudyFacts& facts) {
     }
     out["windows"].push_back(std::move(row));
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(out);
 }
 
 std::string to_json(const SchemeFacts& facts) {
@@ -228,7 +229,7 @@ std::string to_json(const SchemeFacts& facts) {
   for (const auto& value : facts.effective)
     out["effective"].push_back(value ? Json(*value) : Json(nullptr));
   out["inv_freq"] = facts.inv_freq;
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(out);
 }
 
 StudyFacts study_facts(const StudyContents& study) {

@@ -16,11 +16,13 @@ namespace {
 
 constexpr const char* kSchemaVersion = "2";
 constexpr const char* kCellsAloneVersion = "1";
+constexpr double kLeastLoss = -1e-3;  // what rounding makes of 0
 constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
 
-// What no pass gives is not measured.
+// What no pass gives is not measured: a loss is -ln of a probability.
 bool is_measured(const std::vector<double>& losses) {
-  return std::all_of(losses.begin(), losses.end(), [](double x) { return std::isfinite(x); });
+  return std::all_of(losses.begin(), losses.end(),
+                     [](double x) { return std::isfinite(x) && x >= kLeastLoss; });
 }
 
 std::map<std::string, std::string> read_identity(const StudyDatabase& database) {

@@ -55,10 +55,13 @@ TEST_F(StudyStoreTest, KeepsCellsToTheLastBit) {
   EXPECT_FALSE(again.find({"cap,window=8", "control", 3}));
 }
 
-TEST_F(StudyStoreTest, ALossThatIsNoNumberIsNotMeasured) {
+TEST_F(StudyStoreTest, ALossThatNoPassGivesIsNotMeasured) {
   StudyStore store(path_, identity_);
-  store.insert(key_, {.losses = {1.0, std::nan("")}, .seconds = 1});
-  EXPECT_FALSE(store.find(key_));
+  for (const double loss : {std::nan(""), HUGE_VAL, -0.5}) {
+    store.insert(key_, {.losses = {1.0, loss}, .seconds = 1});
+    EXPECT_FALSE(store.find(key_)) << loss;
+    EXPECT_TRUE(read_study(path_).cells.empty()) << loss;
+  }
   store.insert(key_, {.losses = {1.0, 2.0}, .seconds = 1});
   EXPECT_TRUE(store.find(key_));
 }
