@@ -21,7 +21,8 @@ void print_faults(const CheckReport& report) {
     std::string text = fault.rule;
     if (!fault.value.empty()) text += ", got " + fault.value;
     if (fault.kind != FaultKind::kUnspecified) text += " [" + to_string(fault.kind) + "]";
-    fmt::print("{}", paragraph(text, "  fault: " + fault.key + ": ", 9));
+    const std::string place = fault.key == report.path ? "" : fault.key + ": ";  // told above
+    fmt::print("{}", paragraph(text, "  fault: " + place, 9));
     if (!fault.mend.empty()) fmt::print("{}", paragraph(fault.mend, "         mend: ", 9));
     for (const std::string& engine : fault.engines) {
       fmt::print("{}", paragraph(engine, "         ", 11));

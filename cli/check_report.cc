@@ -28,6 +28,9 @@ namespace {
 constexpr double kLeastGain = 0.5;
 constexpr int64_t kWindow = 512;
 
+// Means of fewer losses do not tell the two apart: single ones differ by several nats.
+constexpr int64_t kLeastTokens = 32;
+
 // Spread over the text: its first page alone may be a title and white space.
 constexpr size_t kWindows = 8;
 
@@ -340,6 +343,14 @@ void Checker::score(const Model& model) {
   Tally all;
   for (const Window& window : spread(std::move(set.windows), kWindows)) {
     for (const double loss : model.losses(window.ids, positions)) all.add(loss);
+  }
+  if (all.count < kLeastTokens) {
+    throw Error(
+        "--text",
+        fmt::format("must have at least {} tokens to be scored: fewer are too short to tell "
+                    "whether the weights fit",
+                    kLeastTokens),
+        std::to_string(all.count), "give a longer text");
   }
   const double ignorance = std::log(static_cast<double>(model.config().shape.vocabulary));
   const double mean = all.sum / static_cast<double>(all.count);

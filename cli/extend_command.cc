@@ -22,6 +22,7 @@
 #include "cli/bias_table.h"
 #include "cli/extend_passages.h"
 #include "cli/extend_report.h"
+#include "cli/messages.h"
 #include "cli/model_options.h"
 #include "cli/option_checks.h"
 #include "cli/progress.h"
@@ -283,7 +284,7 @@ void put_usage(StudyStore& store, const Model& model, const StudyText& text) {
   Window window = text.windows.front();
   window.ids.resize(usage_tokens(text, trained_length(model.config())));
   const std::string label = fmt::format("what pairs are used for in {} tokens", window.ids.size());
-  if (!ProgressLine::is_terminal()) fmt::print(stderr, "{}\n", label);
+  if (!ProgressLine::is_terminal()) tell(label + "\n");
   ProgressLine line(label);
   put_tables(store, usage_tables(measure_usage(model, {window}, {.skipped_keys = kSkippedTokens},
                                                [&](double share) { line.update(share); })));

@@ -33,7 +33,8 @@ CLI::Validator whole_number() {
 CLI::Validator finite_number() {
   return {[](std::string& text) {
             double value = 0;
-            if (CLI::detail::lexical_cast(text, value) && std::isfinite(value)) return std::string();
+            if (CLI::detail::lexical_cast(text, value) && std::isfinite(value))
+              return std::string();
             return "must be a number, got '" + text + "'";
           },
           ""};

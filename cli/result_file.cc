@@ -12,7 +12,8 @@ namespace {
 
 bool is_replaceable(const std::string& path, std::string_view beginning) {
   std::error_code failed;
-  if (!std::filesystem::exists(path, failed) || std::filesystem::is_empty(path, failed)) return true;
+  if (!std::filesystem::exists(path, failed) || std::filesystem::is_empty(path, failed))
+    return true;
   std::ifstream file(path, std::ios::binary);
   std::string found(beginning.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ropewalk/formats/json_file.h"
 #include "ropewalk/study/record.h"
 
 namespace ropewalk {
@@ -10,7 +11,7 @@ namespace {
 std::string table_record(const StudyTable& added) {
   nlohmann::ordered_json out = to_json(added.table);
   out["picture"] = {{"description", added.description}, {"spec", added.spec}};
-  return out.dump();
+  return dump_json(out);
 }
 
 }  // namespace

@@ -416,6 +416,10 @@ TEST_F(Command, CheckCallsWeightsThatKnowNothingByName) {
   const RunResult result = run({"check", tiny_, "--text", text});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("do not fit this architecture"));
+  const RunResult tiny = run({"check", tiny_, "--text", file("short", "the heat")});
+  EXPECT_EQ(tiny.status, 1);
+  EXPECT_THAT(tiny.out, AllOf(HasSubstr("too short to tell"), HasSubstr("got 8"),
+                              testing::Not(HasSubstr("do not fit"))));
   EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).out,
               HasSubstr("/empty: must give at least two tokens"));
 }

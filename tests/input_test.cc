@@ -13,7 +13,8 @@ class Input : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     std::string text;
-    for (int k = 0; k < 700; ++k) text += "line " + std::to_string(k * 7919 % 1000) + " of a text\n";
+    for (int k = 0; k < 700; ++k)
+      text += "line " + std::to_string(k * 7919 % 1000) + " of a text\n";
     text_ = file("text.txt", text);
   }
   // Runs with a limit of time: what waits for ever fails.
@@ -30,8 +31,8 @@ class Input : public ProgramTest {
     EXPECT_THAT(result.err, HasSubstr(why)) << words[0];
   }
   std::vector<std::string> recall(const std::vector<std::string>& more) const {
-    std::vector<std::string> words = {"recall", model_, "--text", text_, "--to", "160",
-                                      "--tasks", "copy", "--threads", "1"};
+    std::vector<std::string> words = {"recall", model_,    "--text", text_,       "--to",
+                                      "160",    "--tasks", "copy",   "--threads", "1"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -106,6 +107,11 @@ TEST_F(Input, WhatIsSaidTwiceIsMeasuredOnce) {
                       "declared"})["curves"]
                 .size(),
             1u);
+}
+
+TEST_F(Input, CheckNamesAFileOnce) {
+  const std::string out = run({"check", path("missing")}).out;
+  EXPECT_EQ(out.find("missing"), out.rfind("missing")) << out;
 }
 
 TEST_F(Input, ARecallOfNothingIsNone) {

@@ -33,8 +33,8 @@ class Results : public ProgramTest {
     return path("a.db");
   }
   std::vector<std::string> extend_words() const {
-    return {"extend", model_, "--to", "512", "--text", text_, "--threads", "1", "--windows", "2",
-            "--scheme", "cap,window=16", "--study", path("a.db")};
+    return {"extend", model_,      "--to", "512",      "--text",        text_,     "--threads",
+            "1",      "--windows", "2",    "--scheme", "cap,window=16", "--study", path("a.db")};
   }
 
   const std::string model_ = file("model.gguf", read_file(fixture("tiny_llama.gguf")));
