@@ -5,17 +5,18 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/printable.h"
+#include "ropewalk/formats/sha256.h"
 #include "ropewalk/study/database.h"
 #include "ropewalk/study/study_lock.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr const char* kSchemaVersion = "2";
-constexpr const char* kCellsAloneVersion = "1";
+constexpr const char* kSchemaVersion = "3";
 constexpr double kLeastLoss = -1e-3;  // what rounding makes of 0
 constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
 
@@ -23,6 +24,26 @@ constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
 bool is_measured(const std::vector<double>& losses) {
   return std::all_of(losses.begin(), losses.end(),
                      [](double x) { return std::isfinite(x) && x >= kLeastLoss; });
+}
+
+// Of losses and whose they are, so that damage is not taken for a measure.
+std::string checksum(const CellKey& key, const std::vector<double>& losses) {
+  Sha256 hash;
+  for (const std::string& part : {key.scheme, key.text, std::to_string(key.window)}) {
+    hash.update(std::as_bytes(std::span(part.c_str(), part.size() + 1)));
+  }
+  hash.update(std::as_bytes(std::span(losses)));
+  return hash.hex();
+}
+
+// Cells of older schemas have no checksum.
+bool is_sound(const CellKey& key, const std::vector<double>& losses, const std::string& stored) {
+  return is_measured(losses) && (stored.empty() || stored == checksum(key, losses));
+}
+
+bool has_checksums(const StudyDatabase& database) {
+  return database.number("SELECT count(*) FROM pragma_table_info('cell') WHERE name = 'sha256'") >
+         0;
 }
 
 std::map<std::string, std::string> read_identity(const StudyDatabase& database) {
@@ -44,9 +65,9 @@ void all_or_none(const StudyDatabase& database, const Write& write) {
   }
 }
 
-// Schema 1 has cells alone: what is missing is written by the next `extend`.
+// Schema 1 has cells alone, and 2 no checksums: what is missing is written by the next `extend`.
 void check_schema(const std::string& path, const std::string& schema) {
-  if (schema == kSchemaVersion || schema == kCellsAloneVersion) return;
+  if (schema == kSchemaVersion || schema == "1" || schema == "2") return;
   throw Error(path, std::string("must be a study of schema ") + kSchemaVersion + " or older",
               printable(schema), "a newer Ropewalk made it: use that one");
 }
@@ -69,7 +90,7 @@ void StudyStore::create_or_check(const StudyIdentity& identity) {
       "ROWID");
   database_->run(
       "CREATE TABLE IF NOT EXISTS cell (scheme TEXT, text TEXT, window INTEGER, losses BLOB NOT "
-      "NULL, seconds REAL, PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
+      "NULL, seconds REAL, sha256 TEXT, PRIMARY KEY (scheme, text, window)) WITHOUT ROWID");
   database_->run(
       "CREATE TABLE IF NOT EXISTS record (name TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT "
       "ROWID");
@@ -82,6 +103,7 @@ void StudyStore::create_or_check(const StudyIdentity& identity) {
                   "name another file with --study");
     }
   }
+  if (!has_checksums(*database_)) database_->run("ALTER TABLE cell ADD COLUMN sha256 TEXT");
   StudyIdentity wanted = identity;
   wanted.emplace_back("schema", kSchemaVersion);
   for (const auto& [name, value] : wanted) {
@@ -99,13 +121,14 @@ const std::string& StudyStore::path() const { return database_->path(); }
 
 std::optional<Cell> StudyStore::find(const CellKey& key) const {
   StudyStatement select(
-      *database_, "SELECT losses, seconds FROM cell WHERE scheme = ? AND text = ? AND window = ?");
+      *database_,
+      "SELECT losses, seconds, sha256 FROM cell WHERE scheme = ? AND text = ? AND window = ?");
   select.bind(1, key.scheme);
   select.bind(2, key.text);
   select.bind(3, key.window);
   if (!select.step() || select.bytes(0) > kMostCellBytes) return std::nullopt;
   const std::vector<double> losses = select.numbers(0);
-  if (!is_measured(losses)) return std::nullopt;  // the pass is run again
+  if (!is_sound(key, losses, select.text(2))) return std::nullopt;  // the pass is run again
   return Cell{.losses = losses, .seconds = select.number(1)};
 }
 
@@ -117,12 +140,13 @@ std::vector<CellKey> StudyStore::keys() const {
 }
 
 void StudyStore::insert(const CellKey& key, const Cell& cell) {
-  StudyStatement add(*database_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)");
+  StudyStatement add(*database_, "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?, ?)");
   add.bind(1, key.scheme);
   add.bind(2, key.text);
   add.bind(3, key.window);
   add.bind(4, cell.losses);
   add.bind(5, cell.seconds);
+  add.bind(6, checksum(key, cell.losses));
   add.step();
 }
 
@@ -197,13 +221,15 @@ StudyContents read_study(const std::string& path) {
     }
   }
   ReadBudget budget(database);
-  StudyStatement cells(database, "SELECT scheme, text, window, losses, seconds FROM cell");
+  StudyStatement cells(database, std::string("SELECT scheme, text, window, losses, seconds, ") +
+                                     (has_checksums(database) ? "sha256" : "NULL") + " FROM cell");
   while (cells.step()) {
-    budget.take(cells.bytes(0) + cells.bytes(1) + cells.bytes(3));
+    budget.take(cells.bytes(0) + cells.bytes(1) + cells.bytes(3) + cells.bytes(5));
     if (cells.bytes(3) > kMostCellBytes) continue;
+    const CellKey key{cells.text(0), cells.text(1), cells.integer(2)};
     Cell cell{.losses = cells.numbers(3), .seconds = cells.number(4)};
-    if (!is_measured(cell.losses)) continue;
-    contents.cells[{cells.text(0), cells.text(1), cells.integer(2)}] = std::move(cell);
+    if (!is_sound(key, cell.losses, cells.text(5))) continue;
+    contents.cells[key] = std::move(cell);
   }
   if (!database.has_table("record")) return contents;
   StudyStatement records(database, "SELECT name, json FROM record");

@@ -66,6 +66,24 @@ TEST_F(StudyStoreTest, ALossThatNoPassGivesIsNotMeasured) {
   EXPECT_TRUE(store.find(key_));
 }
 
+TEST_F(StudyStoreTest, ALossThatWasDamagedIsNotMeasured) {
+  StudyStore store(path_, identity_);
+  const CellKey other{"rope", "plain", 3};
+  for (const char* damage :
+       {"UPDATE cell SET losses = x'000000000000f03f0000000000000840' WHERE scheme <> 'rope'",
+        "UPDATE cell SET scheme = 'rope'", "UPDATE cell SET window = 4",
+        "UPDATE cell SET text = 'control'"}) {
+    store.insert(key_, {.losses = {1.0, 2.0}, .seconds = 1});
+    EXPECT_EQ(read_study(path_).cells.size(), 1u);
+    const StudyDatabase database(path_, StudyDatabase::Open::kCreate);
+    database.run(damage);
+    EXPECT_FALSE(store.find(key_)) << damage;
+    EXPECT_FALSE(store.find(other)) << damage;
+    EXPECT_TRUE(read_study(path_).cells.empty()) << damage;
+    database.run("DELETE FROM cell");
+  }
+}
+
 // Files of nobody else can be closed to root, who runs this as another user.
 TEST_F(StudyStoreTest, AStudyThatCannotBeReadIsCalledSo) {
   { StudyStore store(path_, identity_); }
@@ -218,9 +236,9 @@ TEST_F(StudyStoreTest, AStudyOfCellsAloneGoesOnAndANewerOneIsRefused) {
     store.put_records({{"facts", "{}"}});
   }
   const StudyDatabase newer(path_, StudyDatabase::Open::kCreate);
-  EXPECT_EQ(newer.number("SELECT value FROM identity WHERE name = 'schema'"), 2);
-  newer.run("UPDATE identity SET value = '3' WHERE name = 'schema'");
-  EXPECT_NE(message(identity_).find("must be a study of schema 2 or older, got 3"),
+  EXPECT_EQ(newer.number("SELECT value FROM identity WHERE name = 'schema'"), 3);
+  newer.run("UPDATE identity SET value = '4' WHERE name = 'schema'");
+  EXPECT_NE(message(identity_).find("must be a study of schema 3 or older, got 4"),
             std::string::npos);
   EXPECT_THROW(read_study(path_), Error);
 }
