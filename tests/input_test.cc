@@ -55,7 +55,7 @@ TEST_F(Input, APipeNobodyWritesToIsNotWaitedFor) {
 TEST_F(Input, PipesOfAShellAreRead) {
   const std::string words = quoted_line(kProgram, {"tokens", model_, "--text"});
   const RunResult expected = run({"tokens", model_, "--text", text_});
-  const std::string text = quoted(text_);
+  const std::string text = ropewalk::quoted(text_);
   for (const std::string& line :
        {words + " <(sleep 0.2; cat " + text + ")", "cat " + text + " | " + words + " /dev/stdin",
         "cat " + text + " | " + words + " -", words + " - <" + text}) {
