@@ -412,14 +412,14 @@ TEST_F(Command, CheckNamesTheTensorThatHoldsNoNumber) {
 }
 
 TEST_F(Command, CheckCallsWeightsThatKnowNothingByName) {
-  const std::string text = file("text", "the heat is on the other side of the island");
+  const std::string text =
+      file("text", "the heat is on the other side of the island, and the rain is here");
   const RunResult result = run({"check", tiny_, "--text", text});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("do not fit this architecture"));
   const RunResult tiny = run({"check", tiny_, "--text", file("short", "the heat")});
   EXPECT_EQ(tiny.status, 1);
-  EXPECT_THAT(tiny.out, AllOf(HasSubstr("too short to tell"), HasSubstr("got 8"),
-                              testing::Not(HasSubstr("do not fit"))));
+  EXPECT_THAT(tiny.out, AllOf(HasSubstr("too short"), testing::Not(HasSubstr("do not fit"))));
   EXPECT_THAT(run({"check", tiny_, "--text", file("empty", "")}).out,
               HasSubstr("/empty: must give at least two tokens"));
 }
