@@ -32,7 +32,7 @@ class Input : public ProgramTest {
   }
   std::vector<std::string> recall(const std::vector<std::string>& more) const {
     std::vector<std::string> words = {"recall", model_,    "--text", text_,       "--to",
-                                      "160",    "--tasks", "copy",   "--threads", "1"};
+                                      "512",    "--tasks", "copy",   "--threads", "1"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -73,7 +73,7 @@ TEST_F(Input, AModelMayHaveAnyName) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"curve", model, "--text", text_, "--length", "64"},
         {"perplexity", model, "--text", text_, "--window", "64", "--tokens", "128"},
-        {"recall", model, "--text", text_, "--to", "160", "--tasks", "copy"}}) {
+        {"recall", model, "--text", text_, "--to", "512", "--tasks", "copy"}}) {
     EXPECT_THAT(run_json(words)["model"].get<std::string>(), HasSubstr("a\ufffd\ufffd.gguf"))
         << words[0];
   }

@@ -132,9 +132,12 @@ TEST_F(Recall, SaysWhatCannotBeRun) {
   const RunResult shorter = run(words({"--lengths", "2048"}));
   EXPECT_EQ(shorter.status, 1);
   EXPECT_THAT(shorter.err, HasSubstr("--lengths"));
-  const RunResult tight = run({"recall", model(), "--text", book(), "--to", "100"});
+  const RunResult tight = run({"recall", model(), "--text", book(), "--to", "200"});
   EXPECT_EQ(tight.status, 0) << tight.err;
   EXPECT_THAT(tight.out, HasSubstr("not run"));
+  const RunResult none = run({"recall", model(), "--text", book(), "--to", "2"});
+  EXPECT_EQ(none.status, 1) << none.out;
+  EXPECT_THAT(none.err, HasSubstr("--to: must leave room"));
 }
 
 // The bundled model, trained at 256 tokens: it copies inside its trained length, a window copies inside
