@@ -411,10 +411,8 @@ void add_extend_command(CLI::App& app) {
       "Measure how to run a model past its trained length, recommend, and write the result");
   command->footer(
       "mpirun -n 4 --enable-recovery ropewalk extend ... measures one study with four processes, "
-      "on one "
-      "machine or on several that see the study's folder; the answer does not depend on it, and "
-      "one "
-      "that dies costs the pass it was running. See docs/extend.md");
+      "on one machine or on several that see the study's folder; the answer does not depend on it, "
+      "and one that dies costs the pass it was running. See docs/extend.md");
   options->model.add_to(*command);
   options->text.add_to(*command);
   command->add_option("--to", options->target, "Tokens the model shall read")

@@ -111,10 +111,11 @@ std::string lines_text(const ResultTable& table, const std::string& series, cons
     low = std::min(low, *value);
     high = std::max(high, *value);
   }
-  if (table.rows.empty() || low > high) return text;
+  const size_t across = table.column(x);
+  if (low > high || across >= table.columns.size()) return text;  // a stranger's table
   const ResultColumn& of = table.columns[table.column(y)];
   text += fmt::format("  {:.2f} (\u2581) to {:.2f} (\u2588){}, {} {} to {}\n", low, high,
-                      of.unit.empty() ? "" : " " + of.unit, table.columns[table.column(x)].title,
+                      of.unit.empty() ? "" : " " + of.unit, table.columns[across].title,
                       text_at(table, table.rows.front(), x), text_at(table, table.rows.back(), x));
   for (const std::string& name : different(table, series)) {
     std::vector<double> values;

@@ -9,8 +9,8 @@
 
 namespace ropewalk {
 
-// The report for a terminal: curves in block characters, tables, words. Only commands are longer than
-// the lines.
+// The report for a terminal: curves in block characters, tables, words. Only commands are longer
+// than the lines.
 std::string report_text(const StudySummary& study, const PageWidth& width);
 
 // The commands that run each winner, by engine.

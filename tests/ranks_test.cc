@@ -1,5 +1,5 @@
-// One study by several processes, as mpirun starts them: the environment alone makes a rank. Equal rows
-// whatever their number, and whichever is killed.
+// One study by several processes, as mpirun starts them: the environment alone makes a rank. Equal
+// rows whatever their number, and whichever is killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Sizes that transformers' classes have where nobody says others: of a text model that another wraps,
-// config.json leaves out what is as in its class. Source: transformers 4.57 and 5,
+// Sizes that transformers' classes have where nobody says others: of a text model that another
+// wraps, config.json leaves out what is as in its class. Source: transformers 4.57 and 5,
 // configuration_<model type>.py.
 #ifndef ROPEWALK_CONFIG_HF_CLASS_SIZES_H_
 #define ROPEWALK_CONFIG_HF_CLASS_SIZES_H_

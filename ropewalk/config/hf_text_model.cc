@@ -18,8 +18,8 @@ constexpr std::array<const char*, 4> kTowers = {"vision_config", "audio_config",
                                                 "vision_tower_config"};
 
 // What is read by these is read by their text model alone where no image or sound stands in it.
-// Others look both ways within a prompt (PaliGemma), have layers of their own, or leave out what the
-// text model does to its logits (Aya Vision in transformers 5).
+// Others look both ways within a prompt (PaliGemma), have layers of their own, or leave out what
+// the text model does to its logits (Aya Vision in transformers 5).
 constexpr std::array<std::string_view, 18> kPlainWrappers = {
     "gemma3",     "idefics3",    "internvl",         "internvl_chat",   "llama4",
     "llava",      "llava_next",  "llava_next_video", "llava_onevision", "mistral3",

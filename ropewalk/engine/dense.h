@@ -65,7 +65,7 @@ class Dense {
   //   results  at least one
   struct Result {
     const Dense* dense;
-    float* y;
+    float* y;  // as apply() has it
   };
   static void apply_each(std::span<const Result> results, const float* x, int64_t rows,
                          DenseScratch& scratch);

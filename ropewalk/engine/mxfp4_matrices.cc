@@ -1,6 +1,7 @@
 #include "ropewalk/engine/mxfp4_matrices.h"
 
 #include <algorithm>
+#include <string>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/size.h"
@@ -49,6 +50,7 @@ std::optional<Mxfp4Sizes> mxfp4_sizes(const TensorInfo& info) {
   if (info.type != TensorType::kU8) return {};
   if (info.name.ends_with(kMxfp4Scales)) return Mxfp4Sizes();
   if (!info.name.ends_with(kMxfp4Blocks) || info.shape.size() != 4) return {};
+  if (element_count(info) == 0) return Mxfp4Sizes();  // any size may stand beside a 0
   const auto blocks = static_cast<int64_t>(info.shape[2]);
   return Mxfp4Sizes{.matrices = static_cast<int64_t>(info.shape[0]),
                     .outputs = static_cast<int64_t>(info.shape[1]),

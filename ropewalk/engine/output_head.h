@@ -12,8 +12,9 @@ namespace ropewalk {
 
 class OutputHead {
  public:
-  // Whether the output matrix is the embedding: the file has none, and does not say that it should. One
-  // that is there counts whatever the config says, as for llama.cpp's converter and transformers 5.
+  // Whether the output matrix is the embedding: the file has none, and does not say that it should.
+  // One that is there counts whatever the config says, as for llama.cpp's converter and
+  // transformers 5.
   static bool is_tied(const Weights& weights, const Blueprint& blueprint);
 
   // Reads the output matrix, its own or the embedding.

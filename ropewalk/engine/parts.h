@@ -53,11 +53,11 @@ class RowBlock {
   void multiply(const Dense& dense, const float* x, float* y) const;
 
  private:
+  void add_bias(const Linear& linear, float* y) const;
+
   int64_t rows_;
   Sharing sharing_;
   DenseScratch& scratch_;
-
-  void add_bias(const Linear& linear, float* y) const;
 };
 
 // RMSNorm or LayerNorm of rows of one width.

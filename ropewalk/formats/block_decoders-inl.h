@@ -1,6 +1,6 @@
 // How ggml's block formats become floats; tensor_type.cc has the table of them, which with
-// mxfp4_apart.cc alone includes this. Source: ggml/src/ggml-common.h and the reference decoders in ggml-quants.c; for MXFP4 the
-// OCP Microscaling Formats (MX) specification 1.0.
+// mxfp4_apart.cc alone includes this. Source: ggml/src/ggml-common.h and the reference decoders in
+// ggml-quants.c; for MXFP4 the OCP Microscaling Formats (MX) specification 1.0.
 //
 // Each decoder takes one block, at any address, and gives its elements bit for bit as the reference
 // decoders of ggml and of the gguf package do: one rounding for each product and each sum, in their

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 namespace ropewalk {
 
@@ -13,8 +12,8 @@ inline constexpr size_t kMxfp4Elements = 32;  // that share a scale
 inline constexpr size_t kMxfp4Bytes = 16;     // of so many elements, without the scale
 
 // What the two tensors' names end with.
-inline const std::string kMxfp4Blocks = "_blocks";
-inline const std::string kMxfp4Scales = "_scales";
+inline constexpr const char* kMxfp4Blocks = "_blocks";
+inline constexpr const char* kMxfp4Scales = "_scales";
 
 // Exact: E2M1 values times 2^(scale - 127).
 //   blocks  (out.size() / 2), element 2k in the low nibble of byte k, 2k + 1 in the high one

@@ -24,8 +24,8 @@ struct PictureRule {
   std::string text;
 };
 
-// Lines by series, with intervals where the table has them, and a shape on every fourth point, or on
-// every one of bars and whole numbers.
+// Lines by series, with intervals where the table has them, and a shape on every fourth point, or
+// on every one of bars and whole numbers.
 struct LinePicture {
   PictureAxis x;
   PictureAxis y;
@@ -58,7 +58,8 @@ struct PictureField {
   std::string title;
 };
 
-// Rows of a grid under a title of their own. Their values of y are the label, two spaces, the title.
+// Rows of a grid under a title of their own. Their values of y are the label, two spaces, the
+// title.
 struct HeatGroup {
   std::string title;
   std::vector<std::string> labels;
@@ -78,8 +79,8 @@ struct HeatPicture {
 std::string grouped_row(const std::string& label, const std::string& group);
 nlohmann::ordered_json heat_spec(const HeatPicture& picture);
 
-// The specification with the looks that the page's series have, where it draws series of these names;
-// other series beside them get looks that the page does not use.
+// The specification with the looks that the page's series have, where it draws series of these
+// names; other series beside them get looks that the page does not use.
 nlohmann::ordered_json with_looks(nlohmann::ordered_json spec, const std::vector<Series>& series);
 
 // The grey of rules, which a page puts its own in place of.

@@ -141,8 +141,7 @@ std::string calibration_sentence(std::span<const Calibration> calibrations) {
       std::ranges::any_of(calibrations, [](const Calibration& one) { return !one.same_model; });
   return fmt::format(
       "Published orderings at this stretch{}: of {} pair{} measured here too, {} agree, {} "
-      "overlap, "
-      "{} contradict{}.",
+      "overlap, {} contradict{}.",
       others ? ", of other models, which are not expected to be equal" : "", pairs,
       pairs == 1 ? "" : "s", count(PairVerdict::kAgrees), count(PairVerdict::kOverlaps),
       count(PairVerdict::kContradicts),

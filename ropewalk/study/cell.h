@@ -46,8 +46,8 @@ class CellSource {
  public:
   virtual ~CellSource() = default;
 
-  // The cell that the study has, where it is whole; else what `measure` gives, with the seconds that
-  // took, which is on disk when this returns.
+  // The cell that the study has, where it is whole; else what `measure` gives, with the seconds
+  // that took, which is in a file when this returns: that of the study, or one that it takes in.
   struct Kept {
     Cell cell;
     bool was_stored = false;  // before this run
@@ -55,8 +55,8 @@ class CellSource {
   virtual Kept find_or_measure(const CellKey& key, const IsWhole& is_whole,
                                const Measure& measure) = 0;
 
-  // Cells that will be asked for next, in any order. Where others measure the same study, each measures
-  // those that nobody has begun; returns when all are there.
+  // Cells that will be asked for next, in any order. Where others measure the same study, each
+  // measures those that nobody has begun; returns when all are there.
   //   on_measured  told of each that was not there at first
   struct Wanted {
     CellKey key;

@@ -34,6 +34,7 @@ constexpr const char* kPart = ".part";
 constexpr const char* kNote = "job";
 constexpr const char* kPresent = "present";
 constexpr size_t kMostHeader = size_t{1} << 20;
+constexpr size_t kMostBytes = kMostHeader + (size_t{1} << 24) * sizeof(double);
 static_assert(std::endian::native == std::endian::little);
 
 // A line of JSON, then the losses as they lie in memory.
@@ -49,7 +50,13 @@ std::string bytes_of(const std::string& identity, const CellKey& key, const Cell
   return bytes;
 }
 
+// Nothing where there is none; empty of what is no regular file, or longer than any that is written
+// here.
 std::optional<std::string> contents(const std::string& file) {
+  std::error_code failed;
+  const auto size = fs::file_size(file, failed);
+  if (failed == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (failed || size > kMostBytes) return "";
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(stream), {}};
@@ -57,6 +64,12 @@ std::optional<std::string> contents(const std::string& file) {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& rule) {
   throw Error(path, rule, std::strerror(errno));
+}
+
+// One that stayed would be asked for without end.
+void remove_damaged(const std::string& file) {
+  if (unlink(file.c_str()) != 0 && errno != ENOENT)
+    refuse(file, "is damaged and cannot be removed");
 }
 
 }  // namespace
@@ -184,7 +197,10 @@ void CellFolder::write(const std::string& name, const std::string& bytes, bool r
   }
   bool good = done == bytes.size();
   int error = errno;
-  if (close(file) != 0) good = false;
+  if (close(file) != 0 && good) {
+    good = false;
+    error = errno;
+  }
   if (good) {
     good = replace ? rename(part.c_str(), to.c_str()) == 0
                    : link(part.c_str(), to.c_str()) == 0 || errno == EEXIST;
@@ -211,7 +227,7 @@ std::optional<Cell> CellFolder::find(const CellKey& key) const {
   if (!bytes) return std::nullopt;
   auto found = parse(file, *bytes);
   if (found && found->first == key) return std::move(found->second);
-  unlink(file.c_str());
+  remove_damaged(file);
   return std::nullopt;
 }
 
@@ -219,7 +235,7 @@ void CellFolder::publish(const CellKey& key, const Cell& cell) const {
   write(name_of(key), bytes_of(identity_, key, cell), false);
 }
 
-void CellFolder::remove(const CellKey& key) const { unlink(file_of(key).c_str()); }
+void CellFolder::remove(const CellKey& key) const { remove_damaged(file_of(key)); }
 
 std::optional<std::pair<CellKey, Cell>> CellFolder::parse(const std::string& file,
                                                           const std::string& bytes) const {
@@ -269,7 +285,7 @@ void CellFolder::for_each(const std::function<void(const CellKey&, const Cell&)>
     if (cell && name_of(cell->first) == name) {
       visit(cell->first, cell->second);
     } else {
-      unlink(file.c_str());
+      remove_damaged(file);
     }
   }
 }

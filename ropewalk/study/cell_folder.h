@@ -1,6 +1,6 @@
-// The folder beside a study in which several processes measure it: a file for every finished cell, which
-// never changes, and a lock for every one that is being measured. SQLite is safe over a network for one
-// writer alone; here nothing is ever written twice.
+// The folder beside a study in which several processes measure it: a file for every finished cell,
+// which never changes, and a lock for every one that is being measured. SQLite is safe over a
+// network for one writer alone; here nothing is ever written twice.
 #ifndef ROPEWALK_STUDY_CELL_FOLDER_H_
 #define ROPEWALK_STUDY_CELL_FOLDER_H_
 
@@ -37,8 +37,9 @@ class CellFolder {
   // Makes the folder where it is not there, and is present in it while this lives.
   //   study     path of the study; the folder has its name with "-ranks" behind it
   //   identity  of the study
-  //   silence   without a sign from the holder of a claim, after which it counts as dead. A process of
-  //             this machine, or of a file system that keeps locks, counts as dead at once where it is.
+  //   silence   without a sign from the holder of a claim, after which it counts as dead. A process
+  //             of this machine, or of a file system that keeps locks, counts as dead at once where
+  //             it is.
   // Throws Error where it cannot be made, or something else has the name.
   CellFolder(const std::string& study, const StudyIdentity& identity,
              std::chrono::milliseconds silence = std::chrono::minutes(2));
@@ -53,11 +54,12 @@ class CellFolder {
   // What others have put into the folder is seen from here on.
   void look() const;
   bool has(const CellKey& key) const;
-  // Nothing where it is not there; a damaged file is removed. Throws Error where it is of another study.
+  // Nothing where it is not there; a damaged file is removed. Throws Error where it is of another
+  // study, or cannot be removed.
   std::optional<Cell> find(const CellKey& key) const;
   // The first that is published stays: cells of equal key differ in their seconds.
   void publish(const CellKey& key, const Cell& cell) const;
-  void remove(const CellKey& key) const;
+  void remove(const CellKey& key) const;  // throws Error where that fails
   // All that are whole; damaged files are removed. Throws Error where one is of another study.
   void for_each(const std::function<void(const CellKey&, const Cell&)>& visit) const;
   // Names of the files of all cells.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,20 @@ TEST_F(CellFolderTest, TheFirstOfTwoEqualCellsStays) {
   mine.publish(key_, {.losses = cell_.losses, .seconds = 99});
   EXPECT_EQ(mine.find(key_)->seconds, cell_.seconds);
   EXPECT_EQ(mine.names().size(), 1u);
+}
+
+TEST_F(CellFolderTest, WhatIsNoFileOfOursIsNeitherReadNorWaitedFor) {
+  const CellFolder mine(study(), identity_);
+  const std::string file = folder() + "/" + mine.name_of(key_);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(mine.find(key_));
+  EXPECT_FALSE(mine.has(key_)) << "removed";
+  std::ofstream(file) << "{";
+  fs::resize_file(file, uint64_t{1} << 40);
+  EXPECT_FALSE(mine.find(key_));
+  EXPECT_FALSE(mine.has(key_)) << "removed";
+  fs::create_directory(file);
+  EXPECT_THROW((void)mine.find(key_), Error);
 }
 
 TEST_F(CellFolderTest, ACellIsClaimedByOne) {

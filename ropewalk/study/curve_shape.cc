@@ -64,13 +64,14 @@ std::optional<CurveShape> own_shape(std::span<const Tally> runs, int64_t trained
   if (!std::isfinite(rise) || !std::isfinite(total(runs).sum)) return std::nullopt;
   CurveShape shape{.from = trained_length, .rise = rise};
   if (rise <= kRise) return shape;
-  // There is one: the last step is the highest mean of any end of the curve.
+  // The last step is the highest mean of any end of the curve, but for rounding.
   const auto first_above = [&](double more) {
-    return std::ranges::find_if(steps,
-                                [&](const Step& step) { return mean(step.losses) > level + more; });
+    const auto found = std::ranges::find_if(
+        steps, [&](const Step& step) { return mean(step.losses) > level + more; });
+    return found == steps.end() ? steps.back().run : found->run;
   };
-  shape.past = first_above(rise / 2)->run < kRunsToL + 2 ? PastLength::kCliff : PastLength::kRises;
-  shape.from = first_of(first_above(kRise)->run, trained_length);
+  shape.past = first_above(rise / 2) < kRunsToL + 2 ? PastLength::kCliff : PastLength::kRises;
+  shape.from = first_of(first_above(kRise), trained_length);
   return shape;
 }
 

@@ -74,6 +74,7 @@ std::map<std::string, std::string> merged_records(const StudyContents& a, const 
   }
   records[kFactsRecord] = to_json(facts);
   records.erase(kOutcomeRecord);
+  records.erase(kJobRecord);
   return records;
 }
 

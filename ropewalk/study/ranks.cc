@@ -35,10 +35,11 @@ int number(const char* name, const char* text, int least, int most) {
 
 std::string job_name(const char* text) {
   const std::string_view name(text == nullptr ? "" : text);
-  if (name.empty() || name.size() > kLongestJob) {
+  const bool is_plain = std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
+  if (name.empty() || name.size() > kLongestJob || !is_plain) {
     throw Error(kJob,
                 "must name the job in at most " + std::to_string(kLongestJob) +
-                    " bytes, as Open MPI 3 and newer do",
+                    " characters of ASCII, as Open MPI 3 and newer do",
                 name.empty() ? "nothing" : printable(name), kMend)
         .of(FaultKind::kMissingKey);
   }

@@ -1,5 +1,5 @@
-// The ranks of one job: processes that Open MPI's mpirun has started together. All that is asked of it is
-// who one is, which it tells by the environment: no MPI library is needed.
+// The ranks of one job: processes that Open MPI's mpirun has started together. All that is asked of
+// it is who one is, which it tells by the environment: no MPI library is needed.
 #ifndef ROPEWALK_STUDY_RANKS_H_
 #define ROPEWALK_STUDY_RANKS_H_
 

@@ -85,6 +85,7 @@ TEST(RanksTest, HostileValuesAreRefusedByName) {
   EXPECT_NE(refusal("PMIX_NAMESPACE", "").find("must name the job"), std::string::npos);
   EXPECT_NE(refusal("PMIX_NAMESPACE", std::string(256, 'x')).find("must name the job"),
             std::string::npos);
+  EXPECT_NE(refusal("PMIX_NAMESPACE", "job \xff").find("must name the job"), std::string::npos);
   const std::string said = refusal(rank, "\x1b[2J");
   EXPECT_EQ(said.find('\x1b'), std::string::npos) << "nothing garbles the terminal";
 }

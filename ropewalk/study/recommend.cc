@@ -222,8 +222,8 @@ void tell_truncation(const std::vector<Candidate>& candidates, const Candidate& 
   if (less > kWorthSaying) {
     why.push_back(
         fmt::format("{} has {:.3f} nats per token less loss than {}, but it forgets what is "
-                    "farther back: such a text "
-                    "hardly looks there. It is shown, not recommended.",
+                    "farther back: such a text hardly looks there. It is shown, not "
+                    "recommended.",
                     lowest->scheme, less, taken.scheme));
   } else {
     why.push_back(fmt::format("Forgetting far text ({}) is no better: {:+.3f} nats per token.",

@@ -4,6 +4,7 @@
 //   "scheme/<name>"   SchemeFacts of each candidate
 //   "outcome"         what the last finished run found, as `extend --json` prints it
 //   "table/<name>"    any other measurement, as ropewalk/report/table.h spells it
+//   "job"             which job of several ranks finished it last, and when (study/shared_study.h)
 #ifndef ROPEWALK_STUDY_RECORD_H_
 #define ROPEWALK_STUDY_RECORD_H_
 
@@ -23,6 +24,7 @@ inline constexpr const char* kFactsRecord = "facts";
 inline constexpr const char* kOutcomeRecord = "outcome";
 inline constexpr const char* kSchemeRecords = "scheme/";
 inline constexpr const char* kTableRecords = "table/";
+inline constexpr const char* kJobRecord = "job";
 
 // A window without its tokens.
 struct WindowFacts {

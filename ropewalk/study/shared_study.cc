@@ -9,6 +9,7 @@
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/study/database.h"
+#include "ropewalk/study/record.h"
 
 namespace ropewalk {
 namespace {
@@ -16,11 +17,11 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kJobRecord = "job";  // that finished the study, and when
 constexpr const char* kOpening = "opening";
 constexpr const char* kOpen = "open";     // the folder has all that the study has
 constexpr milliseconds kHeadStart{2000};  // of rank 0, whose output some launchers show first
-// A disk takes as long for a transaction as a small model for a pass; until then the folder has its cells.
+// A disk takes as long for a transaction as a small model for a pass; until then the folder has its
+// cells.
 constexpr milliseconds kBetweenWrites{1000};
 constexpr milliseconds kPatience{3000};  // with a holder that has not said which job it is of
 
@@ -62,26 +63,25 @@ SharedStudy::SharedStudy(const std::string& path, const StudyIdentity& identity,
 
 void SharedStudy::join() {
   folder_ = std::make_unique<CellFolder>(path_, identity_);
+  try {
+    hold_or_hear_of_holder();
+  } catch (const Error&) {
+    if (folder_->names().empty()) folder_->leave_for_good();
+    throw;
+  }
+  if (!stored_) stored_ = folder_->names();
+}
+
+void SharedStudy::hold_or_hear_of_holder() {
   const auto start = Clock::now();
   auto heard = start;  // of a holder of this job
   for (Pause pause;; pause.wait()) {
     const auto now = Clock::now();
     if ((ranks_->rank == 0 || now - start > kHeadStart) && hold_if_free()) return;
     const std::string note = folder_->note();
-    if (note == note_of(*ranks_, kOpen)) break;
+    if (note == note_of(*ranks_, kOpen)) return;
     if (note == note_of(*ranks_, kOpening)) heard = now;
-    if (now - heard > kPatience) refuse_or_hold();
-    if (store_) return;
-  }
-  stored_ = folder_->names();
-}
-
-void SharedStudy::refuse_or_hold() {
-  try {
-    hold(std::make_unique<StudyLock>(path_));
-  } catch (const Error&) {
-    if (folder_->names().empty()) folder_->leave_for_good();
-    throw;
+    if (now - heard > kPatience) return hold(std::make_unique<StudyLock>(path_));
   }
 }
 
@@ -124,14 +124,15 @@ void SharedStudy::exchange_cells() {
     if (folder_->has(key)) continue;
     if (const auto cell = store_->find(key)) folder_->publish(key, *cell);
   }
-  if (stored_.empty()) stored_ = folder_->names();
+  if (!stored_) stored_ = folder_->names();
 }
 
 void SharedStudy::take_in(const CellKey& key, const Cell& cell) {
   if (!store_->find(key)) store_->insert(key, cell);
 }
 
-// By a rank of this job, since this process was started: an earlier study of the same job is none of ours.
+// By a rank of this job, since this process was started: an earlier study of the same job is none
+// of ours.
 bool SharedStudy::was_finished(const StudyStore& store) const {
   const auto record = store.record(kJobRecord);
   if (!record) return false;
@@ -162,7 +163,8 @@ CellSource::Kept SharedStudy::find_or_measure(const CellKey& key, const IsWhole&
     hold_if_free();
     folder_->look();
     if (std::optional<Cell> cell = find(key, is_whole))
-      return {.cell = std::move(*cell), .was_stored = stored_.contains(folder_->name_of(key))};
+      return {.cell = std::move(*cell),
+              .was_stored = stored_ && stored_->contains(folder_->name_of(key))};
     if (!try_measure({key, measure})) pause.wait();
   }
 }

@@ -1,7 +1,7 @@
-// A study as `extend` measures it: alone, or as one of the ranks of a job. Every rank runs the same race
-// and decides for itself, from the same numbers; cells are measured by whoever comes to them first and
-// reach the others through a folder (study/cell_folder.h). One rank, the first that takes the study's
-// lock, holds its file, and answers at the end; where it dies another does.
+// A study as `extend` measures it: alone, or as one of the ranks of a job. Every rank runs the same
+// race and decides for itself, from the same numbers; cells are measured by whoever comes to them
+// first and reach the others through a folder (study/cell_folder.h). One rank, the first that takes
+// the study's lock, holds its file, and answers at the end; where it dies another does.
 #ifndef ROPEWALK_STUDY_SHARED_STUDY_H_
 #define ROPEWALK_STUDY_SHARED_STUDY_H_
 
@@ -21,12 +21,13 @@ namespace ropewalk {
 
 class SharedStudy : public CellSource {
  public:
-  // Opens the study, or joins the job that has it. Cells that a job left behind are put into the study.
+  // Opens the study, or joins the job that has it. Cells that a job left behind are put into the
+  // study.
   //   path, identity  as StudyStore has them
   //   ranks           nothing: alone
   //   started         when this process was
-  //   on_held         told once, when this process comes to hold the study's file; at once, or when it
-  //                   takes over from a rank that died
+  //   on_held         told once, when this process comes to hold the study's file; at once, or when
+  //                   it takes over from a rank that died
   // Throws Error as StudyStore does; where another job has the study, too.
   SharedStudy(const std::string& path, const StudyIdentity& identity, std::optional<Ranks> ranks,
               std::chrono::system_clock::time_point started,
@@ -50,7 +51,7 @@ class SharedStudy : public CellSource {
 
  private:
   void join();
-  void refuse_or_hold();
+  void hold_or_hear_of_holder();
   bool hold_if_free();
   void hold(std::unique_ptr<StudyLock> lock);
   bool was_finished(const StudyStore& store) const;
@@ -67,8 +68,9 @@ class SharedStudy : public CellSource {
   std::function<void(StudyStore&)> on_held_;
   std::unique_ptr<StudyStore> store_;
   std::unique_ptr<CellFolder> folder_;
-  std::set<std::string> stored_;  // names of cells that were there when this rank came
-  bool is_over_ = false;          // another rank has finished the study
+  // Names of cells that were there when this rank came; nothing before it has looked.
+  std::optional<std::set<std::string>> stored_;
+  bool is_over_ = false;
 };
 
 }  // namespace ropewalk

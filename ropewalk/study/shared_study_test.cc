@@ -74,6 +74,22 @@ TEST_F(SharedStudyTest, AloneItIsAStudy) {
   EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
 }
 
+TEST_F(SharedStudyTest, ARankThatIsRefusedLeavesNoFolder) {
+  { const StudyStore other(path_, {{"model", "m2"}, {"text", "t1"}}); }
+  EXPECT_THROW(open(rank(0)), Error);
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+}
+
+TEST_F(SharedStudyTest, WhatItsJobMeasuredIsNotStoredBeforeForWhoeverTakesOver) {
+  auto first = open(rank(0));
+  const auto second = open(rank(1));
+  EXPECT_FALSE(ask(*first, 1).was_stored);
+  first.reset();
+  EXPECT_FALSE(ask(*second, 1).was_stored);
+  EXPECT_NE(second->held(), nullptr);
+  EXPECT_EQ(passes_[1], 1);
+}
+
 TEST_F(SharedStudyTest, RanksMeasureEveryCellOnceAndReadTheSame) {
   constexpr int64_t kCells = 60;
   const system_clock::time_point started = system_clock::now();

@@ -103,8 +103,8 @@ void StudyLock::drop() {
   descriptor_ = -1;
 }
 
-// Not where the holder before removed the file between our opening and our locking it, nor where others
-// took us for dead.
+// Not where the holder before removed the file between our opening and our locking it, nor where
+// others took us for dead.
 bool StudyLock::is_named() const {
   struct stat held = {};
   struct stat named = {};

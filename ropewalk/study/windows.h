@@ -36,11 +36,11 @@ struct WindowSet {
 WindowSet cut_windows(const std::vector<Document>& documents, std::optional<int32_t> bos,
                       int64_t length);
 
-// `count` of them in reading order, as many of one document as of another where they are long enough,
-// and spread evenly over the places of each: documents, not windows, are what intervals are told
-// from. Windows less than half as long as the longest come only where no other is left, for they
-// say nothing of its far end. All where there are fewer than `count`; where there are more documents
-// than that, they are spread evenly.
+// `count` of them in reading order, as many of one document as of another where they are long
+// enough, and spread evenly over the places of each: documents, not windows, are what intervals are
+// told from. Windows less than half as long as the longest come only where no other is left, for
+// they say nothing of its far end. All where there are fewer than `count`; where there are more
+// documents than that, they are spread evenly.
 //   windows  in reading order, as of cut_windows()
 std::vector<Window> spread(std::vector<Window> windows, size_t count);
 

@@ -147,6 +147,25 @@ Json read_merges(std::string_view text, const std::string& place) {
   return merges;
 }
 
+// Ids by token, each the number of its last line.
+Json read_words(std::string_view text) {
+  std::unordered_map<std::string_view, size_t> ids;
+  std::vector<std::string_view> lines = lines_of(text);
+  for (size_t id = 0; id < lines.size(); ++id) {
+    if (lines[id].ends_with('\r')) lines[id].remove_suffix(1);
+    ids[lines[id]] = id;
+  }
+  Json vocabulary = Json::object();
+  auto& entries = vocabulary.get_ref<Json::object_t&>();
+  entries.reserve(ids.size());
+  // A key is looked for among all others before it is put in: these are told apart already.
+  for (size_t id = 0; id < lines.size(); ++id) {
+    if (ids.at(lines[id]) == id && !lines[id].empty())
+      entries.emplace_back(std::string(lines[id]), id);
+  }
+  return vocabulary;
+}
+
 // [token, id] of a token that the processor puts around a text.
 Json named_id(const HfSpecialTokens& special, const std::string& key, const std::string& place) {
   const std::optional<std::string> name = special.named(key);
@@ -197,20 +216,7 @@ HfTokenizerDocument read_wordpiece_file(std::string_view text, const HfTokenizer
     throw Error(place + "/tokenizer_config.json: do_basic_tokenize", "must be true", "false",
                 "save it with transformers: that writes a tokenizer.json");
   }
-  std::unordered_map<std::string_view, int64_t> ids;
-  std::vector<std::string_view> lines = lines_of(text);
-  for (size_t id = 0; id < lines.size(); ++id) {
-    if (lines[id].ends_with('\r')) lines[id].remove_suffix(1);
-    ids[lines[id]] = static_cast<int64_t>(id);
-  }
-  Json vocabulary = Json::object();
-  auto& entries = vocabulary.get_ref<Json::object_t&>();
-  entries.reserve(ids.size());
-  // A key is looked for among all others before it is put in: these are told apart already.
-  for (size_t id = 0; id < lines.size(); ++id) {
-    if (ids.at(lines[id]) == static_cast<int64_t>(id) && !lines[id].empty())
-      entries.emplace_back(std::string(lines[id]), id);
-  }
+  Json vocabulary = read_words(text);
   const HfSpecialTokens special(vocabulary, files, defaults_of(Kind::kBert), place);
   Json document = {
       {"normalizer",

@@ -1,6 +1,7 @@
-// Tokenizers of directories from before tokenizer.json: vocab.json with merges.txt, or vocab.txt. What
-// the class of the tokenizer makes of them is written down as the tokenizer.json that it would save.
-// Source: transformers, tokenization_{gpt2,roberta,qwen2,bert}.py and tokenization_utils_base.py.
+// Tokenizers of directories from before tokenizer.json: vocab.json with merges.txt, or vocab.txt.
+// What the class of the tokenizer makes of them is written down as the tokenizer.json that it would
+// save. Source: transformers, tokenization_{gpt2,roberta,qwen2,bert}.py and
+// tokenization_utils_base.py.
 #ifndef ROPEWALK_TEXT_HF_PLAIN_FILES_H_
 #define ROPEWALK_TEXT_HF_PLAIN_FILES_H_
 

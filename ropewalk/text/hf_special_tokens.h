@@ -16,7 +16,7 @@ struct HfTokenizerFiles;
 
 class HfSpecialTokens {
  public:
-  //   vocabulary  ids by token; must outlive this
+  //   vocabulary  ids by token
   //   defaults    what the class has for "bos_token" and so on where the files have none
   //   place       the directory, for messages
   // tokenizer_config.json's "added_tokens_decoder" counts alone; without it special_tokens_map.json
