@@ -11,6 +11,7 @@
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/mapped_file.h"
 #include "ropewalk/text/hf_plain_files.h"
+#include "ropewalk/text/hf_special_tokens.h"
 #include "ropewalk/text/hf_tokenizer.h"
 #include "ropewalk/text/sentencepiece_file.h"
 
@@ -40,14 +41,10 @@ void add_tokens(const Json& config, const std::string& place, Vocabulary& vocabu
   const std::string where = place + ": added_tokens_decoder";
   if (!added.is_object()) throw Error(where, "must be an object", added.type_name());
   for (const auto& [key, token] : added.items()) {
-    constexpr size_t kMaxDigits = 7;  // a stray id must not cost gigabytes
-    const bool is_id = !key.empty() && key.size() <= kMaxDigits &&
-                       key.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_id) throw Error(where, "must have token ids for keys", "\"" + key + "\"");
+    const auto id = static_cast<size_t>(added_token_id(key, where));
     if (!token.is_object() || !token.contains("content") || !token["content"].is_string()) {
       throw Error(where + "." + key, "must have a \"content\"");
     }
-    const auto id = static_cast<size_t>(std::stoul(key));
     if (id >= vocabulary.tokens.size()) {
       vocabulary.tokens.resize(id + 1);
       vocabulary.scores.resize(id + 1);

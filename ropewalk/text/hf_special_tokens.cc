@@ -21,6 +21,15 @@ constexpr const char* kFlags[] = {"single_word", "lstrip", "rstrip", "normalized
 
 }  // namespace
 
+int64_t added_token_id(const std::string& key, const std::string& where) {
+  constexpr size_t kMaxDigits = 7;
+  if (key.empty() || key.size() > kMaxDigits ||
+      key.find_first_not_of("0123456789") != std::string::npos) {
+    throw Error(where, "must have token ids for keys", "\"" + key + "\"");
+  }
+  return std::stoll(key);
+}
+
 HfSpecialTokens::HfSpecialTokens(const Json& vocabulary, const HfTokenizerFiles& files,
                                  const Json& defaults, const std::string& place)
     : place_(place), config_(files.config.is_object() ? files.config : Json::object()) {
@@ -91,13 +100,9 @@ void HfSpecialTokens::read_decoder(const Json& decoder) {
   const std::string where = place_ + "/tokenizer_config.json: added_tokens_decoder";
   if (!decoder.is_object()) throw HfNode(decoder, where).wrong("an object");
   for (const auto& [key, token] : decoder.items()) {
-    constexpr size_t kMaxDigits = 7;  // a stray id must not cost gigabytes
-    if (key.empty() || key.size() > kMaxDigits ||
-        key.find_first_not_of("0123456789") != std::string::npos) {
-      throw Error(where, "must have token ids for keys", "\"" + key + "\"");
-    }
+    const int64_t id = added_token_id(key, where);
     const HfNode node(token, where + "." + key);
-    add(std::stoll(key), token, node.boolean_or("special", false), node.place());
+    add(id, token, node.boolean_or("special", false), node.place());
   }
 }
 

@@ -14,6 +14,11 @@ namespace ropewalk {
 
 struct HfTokenizerFiles;
 
+// The token id that a key of "added_tokens_decoder" is. Throws Error where it is none, or of more than
+// 7 digits: a stray id must not cost gigabytes.
+//   where  names the object, for messages
+int64_t added_token_id(const std::string& key, const std::string& where);
+
 class HfSpecialTokens {
  public:
   //   vocabulary  ids by token
