@@ -113,13 +113,13 @@ void SharedStudy::hold(std::unique_ptr<StudyLock> lock) {
 void SharedStudy::take_in_what_was_left() {
   if (!std::filesystem::exists(CellFolder::path_of(path_))) return;
   CellFolder folder(path_, identity_);
-  folder.for_each([&](const CellKey& key, const Cell& cell) { take_in(key, cell); });
+  take_in(folder);
   folder.leave_for_good();
 }
 
 // Afterwards study and folder have the same.
 void SharedStudy::exchange_cells() {
-  folder_->for_each([&](const CellKey& key, const Cell& cell) { take_in(key, cell); });
+  take_in(*folder_);
   for (const CellKey& key : store_->keys()) {
     if (folder_->has(key)) continue;
     if (const auto cell = store_->find(key)) folder_->publish(key, *cell);
@@ -127,8 +127,12 @@ void SharedStudy::exchange_cells() {
   if (!stored_) stored_ = folder_->names();
 }
 
-void SharedStudy::take_in(const CellKey& key, const Cell& cell) {
-  if (!store_->find(key)) store_->insert(key, cell);
+void SharedStudy::take_in(const CellFolder& folder) {
+  std::map<CellKey, Cell> missing;
+  folder.for_each([&](const CellKey& key, const Cell& cell) {
+    if (!store_->find(key)) missing[key] = cell;
+  });
+  store_->insert_all(missing);
 }
 
 // By a rank of this job, since this process was started: an earlier study of the same job is none

@@ -57,7 +57,7 @@ class SharedStudy : public CellSource {
   bool was_finished(const StudyStore& store) const;
   void take_in_what_was_left();
   void exchange_cells();
-  void take_in(const CellKey& key, const Cell& cell);
+  void take_in(const CellFolder& folder);  // what the study lacks
   std::optional<Cell> find(const CellKey& key, const IsWhole& is_whole);
   bool try_measure(const Wanted& wanted);
 
