@@ -57,8 +57,8 @@ void run(const Options& options) {
   const StudyText text = read_study_text(options.text, file, length);
   const Precision precision = options.model.chosen_precision();
   const Positions declared = make_positions(file.config, {});
-  refuse_too_large(file, usage_run(precision, text.longest_window(), declared),
-                   "a shorter --length");
+  fit_into_memory(file, usage_run(precision, text.longest_window(), declared),
+                  "a shorter --length");
   std::optional<StudyAddition> addition;
   if (!options.into.empty())
     addition.emplace(options.into, options.model.path, options.model.precision);

@@ -101,7 +101,7 @@ class Checker {
   void take(AllFaults found);
   void check_tensors();
   void run_model();
-  bool foretell(const ModelFile& file);
+  bool foretell(ModelFile& file);
   void score(const Model& model);
   void refuse_unscored();
 
@@ -308,28 +308,30 @@ void Checker::run_model() {
   });
 }
 
-// Returns whether there is memory for the weights, which are packed to look at them.
-bool Checker::foretell(const ModelFile& file) {
+// Returns whether there is memory to run it; streams the weights where there is else not.
+bool Checker::foretell(ModelFile& file) {
   const int64_t trained = trained_length(file.config);
   const Precision precision = options_.model.chosen_precision();
   const int64_t known = trained > 1 ? trained : kWindow;
   const int64_t tokens = options_.tokens != 0 ? options_.tokens : known;
   const Positions declared = make_positions(file.config, {});
   const Positions* const positions = report_.encoder ? nullptr : &declared;
+  bool fits = true;
+  try {
+    fit_into_memory(file,
+                    MemoryRun::losses(precision, std::min<int64_t>(tokens, kWindow), positions),
+                    "a shorter text");
+  } catch (const Error& error) {
+    report_.obstacle = obstacle_text(error);
+    fits = false;
+  }
   report_.memory = {
       .tokens = tokens,
       .precision = options_.model.precision,
+      .streamed = file.streams(),
       .estimate = estimate_memory(file, MemoryRun::losses(precision, tokens, positions)),
       .available = available_memory()};
-  try {
-    refuse_too_large(file,
-                     MemoryRun::losses(precision, std::min<int64_t>(tokens, kWindow), positions),
-                     "a shorter text");
-  } catch (const Error& error) {
-    report_.obstacle = obstacle_text(error);
-    return false;
-  }
-  return true;
+  return fits;
 }
 
 void Checker::score(const Model& model) {

@@ -50,6 +50,7 @@ struct TextCheck {
 struct MemoryCheck {
   int64_t tokens = 0;
   std::string precision;
+  bool streamed = false;  // the weights
   MemoryEstimate estimate;
   std::optional<AvailableMemory> available;
 

@@ -116,8 +116,8 @@ void run(Options options) {
   const std::vector<Positions> positions = all_positions(options, file.config);
   const Precision precision = options.model.chosen_precision();
   for (const Positions& own : positions) {
-    refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &own),
-                     "a shorter --length");
+    fit_into_memory(file, MemoryRun::losses(precision, text.longest_window(), &own),
+                    "a shorter --length");
   }
   const Model model(std::move(file), precision);
   const std::vector<Curve> curves = measure(options, model, text, positions);

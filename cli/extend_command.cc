@@ -176,22 +176,22 @@ size_t usage_tokens(const StudyText& text, int64_t trained) {
 }
 
 // What the bias curve will propose is not known by now; maps take no more than those that are.
-void check_memory(const Options& options, const ModelFile& file, const StudyText& text,
+void check_memory(const Options& options, ModelFile& file, const StudyText& text,
                   const std::optional<AvailableMemory>& memory) {
   const Precision precision = options.model.chosen_precision();
   const int64_t trained = trained_length(file.config);
   const int64_t prompt = passage_prompt(text, trained, options.target);
   const Positions declared = make_positions(file.config, {});
   const auto looked_at = static_cast<int64_t>(usage_tokens(text, trained));
-  refuse_too_large(file, usage_run(precision, looked_at, declared), kShorter, memory);
+  fit_into_memory(file, usage_run(precision, looked_at, declared), kShorter, memory);
   for (const std::string& scheme : candidates(options, trained)) {
     const Positions positions = make_positions(file.config, {{.scheme = scheme}});
-    refuse_too_large(file, MemoryRun::losses(precision, text.longest_window(), &positions),
-                     kShorter, memory);
+    fit_into_memory(file, MemoryRun::losses(precision, text.longest_window(), &positions), kShorter,
+                    memory);
     if (prompt < 1 || !has_tokenizer(file)) continue;
-    refuse_too_large(file,
-                     MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions),
-                     kShorter, memory);
+    fit_into_memory(file,
+                    MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions),
+                    kShorter, memory);
   }
 }
 

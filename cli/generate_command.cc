@@ -44,7 +44,7 @@ void run(const Options& options) {
   const int64_t capacity = static_cast<int64_t>(n_prompt) + options.count;
   const Positions positions = options.scheme.positions(file.config);
   const Precision precision = options.model.chosen_precision();
-  refuse_too_large(
+  fit_into_memory(
       file, MemoryRun::generation(precision, static_cast<int64_t>(n_prompt), capacity, positions),
       "a shorter --prompt or a smaller --count");
   const Model model(std::move(file), precision);

@@ -90,9 +90,9 @@ Scored score(const Options& options) {
     scored.losses = model.losses(read, scored.ids, positions, progress);
     return scored;
   }
-  refuse_too_large(
-      file, MemoryRun::losses(precision, static_cast<int64_t>(scored.ids.size()), &positions),
-      "a shorter text");
+  fit_into_memory(file,
+                  MemoryRun::losses(precision, static_cast<int64_t>(scored.ids.size()), &positions),
+                  "a shorter text");
   const Model model(std::move(file), precision);
   scored.losses = model.losses(scored.ids, positions, progress);
   return scored;

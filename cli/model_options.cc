@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/messages.h"
 #include "cli/option_checks.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/whole_file.h"
@@ -44,13 +45,23 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--precision", precision, "Of weights, products and cache")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
+  command
+      .add_option(
+          "--weights", weights,
+          "packed: in memory; streamed: in the file, a layer packed at a time; auto: streamed "
+          "where packed ones do not fit. The answer does not depend on it")
+      ->check(CLI::IsMember({"auto", "packed", "streamed"}))
+      ->capture_default_str();
   command.add_option("--threads", threads, "Threads; the answer does not depend on it")
       ->check(CLI::Range(1, 1024));
 }
 
 ModelFile ModelOptions::open() const {
   if (threads > 0) omp_set_num_threads(threads);
-  return open_model(path);
+  ModelFile file = open_model(path);
+  if (weights == "packed") file.holding = Holding::kPacked;
+  if (weights == "streamed") file.holding = Holding::kStreamed;
+  return file;
 }
 
 ModelFile ModelOptions::open_decoder() const {
@@ -61,6 +72,18 @@ ModelFile ModelOptions::open_decoder() const {
 
 Precision ModelOptions::chosen_precision() const {
   return precision == "bf16" ? Precision::kBf16 : Precision::kF32;
+}
+
+void fit_into_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
+                     const std::optional<AvailableMemory>& available) {
+  const bool streamed = file.streams();
+  fit_memory(file, run, shorten, available);
+  if (file.streams() && !streamed) {
+    complain(
+        fmt::format("the weights do not fit into the {} that are left ({}): they are streamed "
+                    "from the file in every pass",
+                    bytes_text(available->bytes), available->source));
+  }
 }
 
 void SchemeOptions::add_to(CLI::App& command) {

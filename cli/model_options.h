@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/engine/model.h"
 
 namespace ropewalk {
@@ -15,6 +16,7 @@ namespace ropewalk {
 struct ModelOptions {
   std::string path;
   std::string precision = "f32";
+  std::string weights = "auto";
   int threads = 0;  // 0: as many as the machine offers
 
   void add_to(CLI::App& command);
@@ -24,6 +26,10 @@ struct ModelOptions {
   ModelFile open_decoder() const;
   Precision chosen_precision() const;
 };
+
+// fit_memory(), and a word on standard error where it has weights streamed.
+void fit_into_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
+                     const std::optional<AvailableMemory>& available = available_memory());
 
 struct SchemeOptions {
   std::string scheme = "declared";

@@ -154,7 +154,7 @@ void run(const Options& options) {
   const std::optional<int32_t> bos =
       adds_bos && !options.bos_once ? tokenizer_of(file).bos() : std::nullopt;
   const Precision precision = options.model.chosen_precision();
-  refuse_too_large(
+  fit_into_memory(
       file, MemoryRun::losses(precision, std::min(options.window, std::ssize(ids)), &positions),
       "a shorter --window");
   const Model model(std::move(file), precision);

@@ -119,14 +119,14 @@ void refuse_nothing(const Options& options, const Work& work) {
               fmt::format("{}: {}", options.target, why), "ask for more tokens, or other --tasks");
 }
 
-void check_memory(const Options& options, const ModelFile& file,
+void check_memory(const Options& options, ModelFile& file,
                   const std::vector<Positions>& positions) {
   const Precision precision = options.model.chosen_precision();
   for (const Positions& own : positions) {
-    refuse_too_large(file, MemoryRun::losses(precision, options.target, &own), kShorter);
+    fit_into_memory(file, MemoryRun::losses(precision, options.target, &own), kShorter);
     const bool in_parts = first_stale_row(own, Model::kPartRows, options.target) > 0;
     const int64_t rows = in_parts ? std::min(Model::kPartRows, options.target) : options.target;
-    refuse_too_large(file, MemoryRun::generation(precision, rows, options.target, own), kShorter);
+    fit_into_memory(file, MemoryRun::generation(precision, rows, options.target, own), kShorter);
   }
 }
 

@@ -213,6 +213,13 @@ void AttentionPart::project_latent(const RowBlock& block, const float* in, float
   }
 }
 
+std::vector<const Dense*> AttentionPart::matrices() const {
+  std::vector<const Dense*> all;
+  for (const Linear* linear : {&q_, &k_, &v_, &o_, &q_narrow_, &kv_narrow_})
+    if (*linear) all.push_back(&*linear->dense);
+  return all;
+}
+
 void AttentionPart::finish(const RowBlock& block, float* attended, float* out) const {
   if (value_dim_ != shape_.head_dim) {
     const int64_t heads = block.rows() * shape_.n_heads;

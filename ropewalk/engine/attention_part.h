@@ -41,6 +41,9 @@ class AttentionPart {
   //   out       (kBlockRows, hidden)
   void finish(const RowBlock& block, float* attended, float* out) const;
 
+  // Those that it has, for Dense::keep().
+  std::vector<const Dense*> matrices() const;
+
   // A learned logit for each head that takes weight and gives nothing; empty: none.
   const std::vector<float>& sinks() const { return sinks_; }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/base/half.h"
@@ -23,6 +24,7 @@ struct DenseScratch {
   AlignedBuffer<Bf16> rounded;       // activations of a block
   AlignedBuffer<float> columns;      // a block's results
   AlignedBuffer<uint8_t> workspace;  // the library's own
+  AlignedBuffer<float> plain;        // weights that are read to be packed
 };
 
 class Dense {
@@ -32,8 +34,8 @@ class Dense {
   static constexpr int64_t kBlockRows = 128;
   static constexpr int64_t kFewRows = 16;
 
-  // Reads and packs a weight matrix. Throws Error where its rows cannot be read, or where this CPU
-  // has no bf16 product.
+  // Reads and packs a weight matrix; of a streamed one, only makes sure that there is a product for
+  // it. Throws Error where its rows cannot be read, or where this CPU has no bf16 product.
   Dense(const WeightRows& rows, Precision precision);
   ~Dense();
   Dense(Dense&&) noexcept;
@@ -41,6 +43,12 @@ class Dense {
 
   int64_t inputs() const;
   int64_t outputs() const;
+
+  // Packs what is streamed of these matrices, on all threads, and keeps it for as long as the result
+  // lives. Products do without, but then each packs what it needs for itself alone. Throws Error
+  // where rows cannot be read.
+  using Kept = std::vector<std::shared_ptr<const uint8_t>>;
+  static Kept keep(std::span<const Dense* const> matrices);
 
   // Foretold of a matrix of this shape, in bytes: what it holds once it is packed, what it needs more
   // while it is, and what apply() and apply_by_columns() grow a DenseScratch to. Throws as the

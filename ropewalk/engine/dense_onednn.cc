@@ -115,32 +115,66 @@ struct Dense::Packed {
   struct Block {
     int64_t first = 0;
     int64_t columns = 0;
-    std::shared_ptr<uint8_t> weights;
+    std::shared_ptr<uint8_t> weights;  // of a packed matrix
+    mutable std::mutex streaming;
+    mutable std::weak_ptr<uint8_t> passing;  // of a streamed one
   };
 
-  int64_t inputs = 0;
-  int64_t outputs = 0;
-  Precision precision = Precision::kF32;
+  Packed(const WeightRows& of, Precision in)
+      : matrix(of),
+        inputs(of.inputs),
+        outputs(of.outputs),
+        precision(in),
+        blocks(static_cast<size_t>((outputs + kBlockOutputs - 1) / kBlockOutputs)) {
+    for (int64_t first = 0; first < outputs; first += kBlockOutputs) {
+      Block& block = blocks[static_cast<size_t>(first / kBlockOutputs)];
+      block.first = first;
+      block.columns = std::min(kBlockOutputs, outputs - first);
+    }
+  }
+
+  WeightRows matrix;  // read() of a streamed matrix alone
+  int64_t inputs;
+  int64_t outputs;
+  Precision precision;
   std::vector<Block> blocks;
-  std::optional<StoredRows> stored;  // the same weights in the file
   mutable std::once_flag interleaving;
   mutable std::optional<InterleavedRows> interleaved;  // the same weights for multiply_one()
 
-  //   plain  room for the block's rows
-  void pack(const WeightRows& rows, Block& block, AlignedBuffer<float>& plain) const {
+  bool is_streamed() const { return matrix.holding == Holding::kStreamed; }
+
+  std::shared_ptr<const Product> product_of(const Block& block) const {
+    return product(kBlockRows, inputs, block.columns, precision);
+  }
+
+  // A block's weights as products take them.
+  //   plain  grows to the block's rows
+  std::shared_ptr<uint8_t> pack(const Block& block, AlignedBuffer<float>& plain) const {
     const auto count = static_cast<size_t>(block.columns * inputs);
-    rows.read(block.first, block.columns, std::span(plain.data(), count));
-    const std::shared_ptr<const Product> held =
-        product(kBlockRows, inputs, block.columns, precision);
+    // A mapping of its own: in the heap it would leave a hole before the packed blocks.
+    plain.reserve(std::max(count, kHugePage / sizeof(float)));
+    matrix.read(block.first, block.columns, std::span(plain.data(), count));
+    const std::shared_ptr<const Product> held = product_of(block);
     const Product& shape = *held;
-    block.weights = allocate_pooled(shape.w.get_size());
+    std::shared_ptr<uint8_t> weights = allocate_pooled(shape.w.get_size());
     const memory::desc as_read({inputs, block.columns}, memory::data_type::f32,
                                memory::dims{1, inputs});
     memory from(as_read, cpu(), plain.data());
-    memory to(shape.w, cpu(), block.weights.get());
+    memory to(shape.w, cpu(), weights.get());
     const OneThread guard;
     dnnl::reorder(from, to).execute(thread_stream(), from, to);
     thread_stream().wait();
+    release_stored(block.first, block.columns);
+    return weights;
+  }
+
+  // The same of a packed matrix as it is kept, of a streamed one packed by the first that asks.
+  std::shared_ptr<uint8_t> weights_of(const Block& block, AlignedBuffer<float>& plain) const {
+    if (block.weights != nullptr) return block.weights;
+    const std::lock_guard lock(block.streaming);
+    std::shared_ptr<uint8_t> weights = block.passing.lock();
+    if (weights == nullptr) block.passing = weights = pack(block, plain);
+    return weights;
   }
 
   // One block of outputs on the calling thread.
@@ -149,9 +183,10 @@ struct Dense::Packed {
                 DenseScratch& scratch) const {
     const std::shared_ptr<const Product> held = product(rows, inputs, block.columns, precision);
     const Product& shape = *held;
+    const std::shared_ptr<uint8_t> packed = weights_of(block, scratch.plain);
     scratch.workspace.reserve(shape.workspace.get_size());
     memory source(shape.x, cpu(), const_cast<void*>(x));
-    memory weights(shape.w, cpu(), block.weights.get());
+    memory weights(shape.w, cpu(), packed.get());
     memory target(shape.y, cpu(), y);
     memory workspace(shape.workspace, cpu(), scratch.workspace.data());
     dnnl::matmul(shape.primitive)
@@ -178,42 +213,56 @@ struct Dense::Packed {
   // One row, from the weights as the file has them.
   void multiply_one(const float* x, float* y) const {
     const std::span<const float> values(x, static_cast<size_t>(inputs));
-    if (InterleavedRows::can_hold(stored->type)) return multiply_interleaved(values, y);
+    if (InterleavedRows::can_hold(matrix.stored->type)) {
+      const ByteActivations activations(values);
+      return is_streamed() ? interleave_and_multiply(activations, y)
+                           : multiply_interleaved(activations, y);
+    }
     std::vector<float> sums(static_cast<size_t>(inputs % 32 == 0 ? inputs / 32 : 0));
     sum_by_blocks(values, sums);
-    constexpr int64_t kRows = kStoredGroups * InterleavedRows::kRows;
-    in_runs((outputs + kRows - 1) / kRows, [&](int64_t run) {
-      const int64_t first = run * kRows;
-      multiply_stored(stored->from(first), std::min(kRows, outputs - first), {values, sums},
-                      y + first);
+    in_stored_runs([&](int64_t first, int64_t count, AlignedBuffer<uint8_t>&) {
+      multiply_stored(matrix.stored->from(first), count, {values, sums}, y + first);
     });
   }
 
   // Copied side by side by the first that asks: what only reads long texts never does.
-  void multiply_interleaved(std::span<const float> values, float* y) const {
+  void multiply_interleaved(const ByteActivations& activations, float* y) const {
     std::call_once(interleaving, [&] {
-      interleaved.emplace(*stored, outputs);
-      release_stored();
+      interleaved.emplace(*matrix.stored, outputs);
+      release_stored(0, outputs);
     });
-    const ByteActivations activations(values);
     const int64_t groups = interleaved->groups();
-    in_runs((groups + kStoredGroups - 1) / kStoredGroups, [&](int64_t run) {
-      const int64_t first = run * kStoredGroups;
-      interleaved->multiply(first, std::min(kStoredGroups, groups - first), activations, y);
+    parallel_for((groups + kStoredGroups - 1) / kStoredGroups, [] { return char(); },
+                 [&](int64_t run, const char&) {
+                   const int64_t first = run * kStoredGroups;
+                   interleaved->multiply(first, std::min(kStoredGroups, groups - first),
+                                         activations, y);
+                 });
+  }
+
+  // The same bits without the copy.
+  void interleave_and_multiply(const ByteActivations& activations, float* y) const {
+    in_stored_runs([&](int64_t first, int64_t count, AlignedBuffer<uint8_t>& group) {
+      InterleavedRows::multiply(matrix.stored->from(first), count, activations, group, y + first);
     });
   }
 
-  // Calls body(run) for every run of outputs, on all threads.
+  // Calls body(first, count, memory of the thread) for every run of outputs, on all threads.
   template <typename Body>
-  static void in_runs(int64_t runs, const Body& body) {
-    parallel_for(
-        runs, [] { return char(); }, [&](int64_t run, const char&) { body(run); });
+  void in_stored_runs(const Body& body) const {
+    constexpr int64_t kRows = kStoredGroups * InterleavedRows::kRows;
+    parallel_for((outputs + kRows - 1) / kRows, [] { return AlignedBuffer<uint8_t>(); },
+                 [&](int64_t run, AlignedBuffer<uint8_t>& group) {
+                   const int64_t first = run * kRows;
+                   body(first, std::min(kRows, outputs - first), group);
+                 });
   }
 
   // The file's pages, which would lie beside the packed copy.
-  void release_stored() const {
-    if (!stored || stored->source == nullptr) return;
-    stored->source->release({stored->data, static_cast<size_t>(outputs * stored->row_bytes())});
+  void release_stored(int64_t first, int64_t count) const {
+    if (!matrix.stored || matrix.stored->source == nullptr) return;
+    const StoredRows from = matrix.stored->from(first);
+    from.source->release({from.data, static_cast<size_t>(count * from.row_bytes())});
   }
 
   // The activations as the product takes them.
@@ -273,24 +322,36 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
           .by_columns = static_cast<int64_t>(by_columns)};
 }
 
-Dense::Dense(const WeightRows& rows, Precision precision) : packed_(std::make_unique<Packed>()) {
-  packed_->inputs = rows.inputs;
-  packed_->outputs = rows.outputs;
-  packed_->precision = precision;
-  packed_->stored = rows.stored;
-  for (int64_t first = 0; first < rows.outputs; first += kBlockOutputs) {
-    packed_->blocks.push_back(
-        {.first = first, .columns = std::min(kBlockOutputs, rows.outputs - first), .weights = {}});
-  }
+Dense::Dense(const WeightRows& rows, Precision precision)
+    : packed_(std::make_unique<Packed>(rows, precision)) {
   try {
-    // A mapping of its own: in the heap it would leave a hole before the packed blocks.
-    const auto floats = static_cast<size_t>(std::min(kBlockOutputs, rows.outputs) * rows.inputs);
-    AlignedBuffer<float> plain(std::max(floats, kHugePage / sizeof(float)));
-    for (Packed::Block& block : packed_->blocks) packed_->pack(rows, block, plain);
-    packed_->release_stored();
+    AlignedBuffer<float> plain;
+    for (Packed::Block& block : packed_->blocks) {
+      packed_->product_of(block);
+      if (!packed_->is_streamed()) block.weights = packed_->pack(block, plain);
+    }
   } catch (const dnnl::error& error) {
     throw no_product(rows.name, error, precision);
   }
+  if (!packed_->is_streamed()) packed_->matrix.read = nullptr;
+}
+
+Dense::Kept Dense::keep(std::span<const Dense* const> matrices) {
+  std::vector<std::pair<const Packed*, const Packed::Block*>> streamed;
+  for (const Dense* matrix : matrices) {
+    if (!matrix->packed_->is_streamed()) continue;
+    for (const Packed::Block& block : matrix->packed_->blocks)
+      streamed.emplace_back(matrix->packed_.get(), &block);
+  }
+  Kept kept(streamed.size());
+  if (kept.empty()) return kept;
+  parallel_for(
+      std::ssize(streamed), [] { return AlignedBuffer<float>(); },
+      [&](int64_t index, AlignedBuffer<float>& plain) {
+        const auto& [matrix, block] = streamed[static_cast<size_t>(index)];
+        kept[static_cast<size_t>(index)] = matrix->weights_of(*block, plain);
+      });
+  return kept;
 }
 
 Dense::~Dense() = default;
@@ -339,7 +400,7 @@ void Dense::apply_wide(const float* x, int64_t rows, float* y) const {
 }
 
 void Dense::apply_one(const float* x, float* y) const {
-  if (!packed_->stored || packed_->precision == Precision::kF32) return apply_wide(x, 1, y);
+  if (!packed_->matrix.stored || packed_->precision == Precision::kF32) return apply_wide(x, 1, y);
   packed_->multiply_one(x, y);
 }
 

@@ -82,8 +82,38 @@ void expect_together_as_alone(Precision precision) {
   }
 }
 
+// With and without what keep() keeps.
+void expect_streamed_as_packed(Precision precision) {
+  for (const Shape& shape : kShapes) {
+    const MemorySource source = matrix(shape);
+    const auto held = [&](Holding holding) {
+      return Dense(Weights(source, {}, holding).matrix("w", shape.outputs, shape.inputs),
+                   precision);
+    };
+    const Dense packed = held(Holding::kPacked), streamed = held(Holding::kStreamed);
+    const Dense* const both[] = {&packed, &streamed};
+    const std::vector<float> x = activations(shape.inputs);
+    const auto outputs = [&](const Dense& dense) {
+      std::vector<float> y(
+          static_cast<size_t>((Dense::kBlockRows + Dense::kFewRows) * shape.outputs));
+      float* const one = y.data() + Dense::kBlockRows * shape.outputs;
+      DenseScratch scratch;
+      dense.apply(x.data(), Dense::kBlockRows, y.data(), scratch);
+      dense.apply_one(x.data(), one);
+      y.resize(y.size() - static_cast<size_t>((Dense::kFewRows - 1) * shape.outputs));
+      return y;
+    };
+    const std::vector<float> wanted = outputs(packed);
+    EXPECT_EQ(outputs(streamed), wanted) << shape.outputs << " outputs";
+    const Dense::Kept kept = Dense::keep(both);
+    EXPECT_FALSE(kept.empty());
+    EXPECT_EQ(outputs(streamed), wanted) << shape.outputs << " outputs, kept";
+  }
+}
+
 void check(Precision precision) {
   expect_together_as_alone(precision);
+  expect_streamed_as_packed(precision);
   for (const Shape& shape : kShapes) {
     const MemorySource source = matrix(shape);
     const Dense dense(Weights(source).matrix("w", shape.outputs, shape.inputs), precision);

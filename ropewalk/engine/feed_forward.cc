@@ -115,6 +115,23 @@ FeedForward::Experts FeedForward::read_experts(const LayerReader& reader) {
   return experts;
 }
 
+std::vector<const Dense*> FeedForward::matrices() const {
+  std::vector<const Dense*> all;
+  const auto add = [&](const Linear& linear) {
+    if (linear) all.push_back(&*linear.dense);
+  };
+  const auto add_part = [&](const Part& part) {
+    for (const Linear* linear : {&part.gate, &part.up, &part.down}) add(*linear);
+  };
+  add_part(part_);
+  if (experts_ == nullptr) return all;
+  add(experts_->router);
+  for (const Part& part : experts_->each) add_part(part);
+  add_part(experts_->shared);
+  add(experts_->shared_gate);
+  return all;
+}
+
 void FeedForward::apply(const RowBlock& block, const float* in, float* out,
                         FeedForwardScratch& scratch) const {
   if (experts_ != nullptr) return apply_experts(block, in, out, scratch);

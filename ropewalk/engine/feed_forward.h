@@ -37,6 +37,9 @@ class FeedForward {
   //   out  (kBlockRows, hidden)
   void apply(const RowBlock& block, const float* in, float* out, FeedForwardScratch& scratch) const;
 
+  // Those that it has, for Dense::keep().
+  std::vector<const Dense*> matrices() const;
+
   bool has_experts() const { return experts_ != nullptr; }
 
   // Widest inner width, and number of experts, of any layer of the blueprint.

@@ -37,6 +37,37 @@ std::vector<Field> fields_of(TensorType type) {
   }
 }
 
+// Pieces are so small that a copy of a length not known before would cost more than they do.
+template <int64_t kBytes>
+uint8_t* interleave_field(const std::byte* from, int64_t row_bytes, int64_t rows, int64_t pieces,
+                          uint8_t* to) {
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(to + r * kBytes, from + piece * kBytes + r * row_bytes, size_t{kBytes});
+    to += InterleavedRows::kRows * kBytes;
+  }
+  return to;
+}
+
+// One group: its first `rows` rows.
+void interleave(const StoredRows& stored, int64_t blocks, int64_t rows,
+                const std::vector<Field>& fields, uint8_t* to) {
+  const auto block = static_cast<int64_t>(block_bytes(stored.type));
+  const int64_t row_bytes = stored.row_bytes();
+  for (int64_t b = 0; b < blocks; ++b) {
+    for (const Field& field : fields) {
+      const std::byte* const from = stored.data + b * block + field.offset;
+      if (field.bytes == 4) {
+        to = interleave_field<4>(from, row_bytes, rows, field.pieces, to);
+      } else if (field.bytes == 2) {
+        to = interleave_field<2>(from, row_bytes, rows, field.pieces, to);
+      } else {
+        to = interleave_field<1>(from, row_bytes, rows, field.pieces, to);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 ByteActivations::ByteActivations(std::span<const float> values)
@@ -78,26 +109,13 @@ InterleavedRows::InterleavedRows(const StoredRows& rows, int64_t count)
       blocks_(rows.inputs / static_cast<int64_t>(block_elements(rows.type))),
       group_bytes_(kRows * rows.row_bytes()),
       data_(allocate_pooled(static_cast<size_t>(groups() * group_bytes_))) {
-  const auto block = static_cast<int64_t>(block_bytes(type_));
-  const auto interleave = [&](int64_t group, const std::vector<Field>& fields) {
-    uint8_t* to = data_.get() + group * group_bytes_;
-    const int64_t first = group * kRows, own = std::min(kRows, count_ - first);
-    for (int64_t b = 0; b < blocks_; ++b) {
-      for (const Field& field : fields) {
-        for (int64_t piece = 0; piece < field.pieces; ++piece) {
-          const std::byte* const from =
-              rows.data + first * rows.row_bytes() + b * block + field.offset + piece * field.bytes;
-          for (int64_t r = 0; r < own; ++r) {
-            std::memcpy(to + r * field.bytes, from + r * rows.row_bytes(),
-                        static_cast<size_t>(field.bytes));
-          }
-          to += kRows * field.bytes;
-        }
-      }
-    }
+  const auto copy = [&](int64_t group, const std::vector<Field>& fields) {
+    const int64_t first = group * kRows;
+    interleave(rows.from(first), blocks_, std::min(kRows, count_ - first), fields,
+               data_.get() + group * group_bytes_);
   };
   parallel_for(
-      groups(), [&] { return fields_of(type_); }, interleave);
+      groups(), [&] { return fields_of(type_); }, copy);
 }
 
 void InterleavedRows::multiply(int64_t first, int64_t n, const ByteActivations& x, float* y) const {
@@ -106,6 +124,20 @@ void InterleavedRows::multiply(int64_t first, int64_t n, const ByteActivations& 
     multiply_group(type_, data_.get() + group * group_bytes_, blocks_, x, sums);
     const int64_t row = group * kRows;
     std::copy_n(sums, std::min(kRows, count_ - row), y + row);
+  }
+}
+
+void InterleavedRows::multiply(const StoredRows& rows, int64_t count, const ByteActivations& x,
+                               AlignedBuffer<uint8_t>& group, float* y) {
+  const std::vector<Field> fields = fields_of(rows.type);
+  const int64_t blocks = rows.inputs / static_cast<int64_t>(block_elements(rows.type));
+  group.reserve(static_cast<size_t>(kRows * rows.row_bytes()));
+  for (int64_t first = 0; first < count; first += kRows) {
+    const int64_t own = std::min(kRows, count - first);
+    interleave(rows.from(first), blocks, own, fields, group.data());
+    float sums[kRows];
+    multiply_group(rows.type, group.data(), blocks, x, sums);
+    std::copy_n(sums, own, y + first);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "ropewalk/base/aligned_buffer.h"
 #include "ropewalk/engine/stored_product.h"
 
 namespace ropewalk {
@@ -47,6 +48,12 @@ class InterleavedRows {
   // weights are met exactly, sums are of whole numbers within a block and in float32 across blocks.
   //   y  (count), of all rows
   void multiply(int64_t first, int64_t n, const ByteActivations& x, float* y) const;
+
+  // The same sums of rows that are copied for this one product, a group at a time.
+  //   group  memory of the calling thread, reused
+  //   y      (count)
+  static void multiply(const StoredRows& rows, int64_t count, const ByteActivations& x,
+                       AlignedBuffer<uint8_t>& group, float* y);
 
  private:
   TensorType type_;

@@ -117,6 +117,21 @@ TEST_P(Interleaved, GroupsAreIndependent) {
   EXPECT_EQ(parts, whole);
 }
 
+TEST_P(Interleaved, RowsCopiedForOneProductGiveTheSameBits) {
+  const TensorType type = GetParam();
+  std::mt19937 generator(10);
+  StoredRows rows{type, nullptr, 512};
+  const std::vector<std::byte> data = random_rows(type, 50 * rows.row_bytes(), generator);
+  rows.data = data.data();
+  const ByteActivations x(normal_values(512, generator));
+  const InterleavedRows interleaved(rows, 50);
+  std::vector<float> kept(50), passing(50, -1);
+  interleaved.multiply(0, interleaved.groups(), x, kept.data());
+  AlignedBuffer<uint8_t> group;
+  InterleavedRows::multiply(rows, 50, x, group, passing.data());
+  EXPECT_EQ(passing, kept);
+}
+
 TEST_P(Interleaved, ANumberThatIsNoneIsInEveryProduct) {
   std::mt19937 generator(9);
   StoredRows rows{GetParam(), nullptr, 256};

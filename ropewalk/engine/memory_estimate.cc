@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <tuple>
 
 #include "ropewalk/base/aligned_size.h"
@@ -79,6 +80,7 @@ class Estimator {
     } else {
       const Blueprint blueprint = describe_file(file);
       refuse_absurd(blueprint.shape, run.tokens, place());
+      streams_ = file.streams();
       count_tensors(blueprint, true);
       count_cache(blueprint);
       count_pass(blueprint, run_.rows);
@@ -94,9 +96,13 @@ class Estimator {
     const int64_t scoring = pass_.kept + residual_ + logits_;
     estimate_.activations = pass_.live;
     estimate_.logits = std::max<int64_t>(0, scoring - pass_.live);
-    // A block of weights in float32 stands beside the packed ones while they are read.
-    const int64_t running = estimate_.cache + estimate_.activations + estimate_.logits;
-    estimate_.weights += std::max<int64_t>(0, reading_ - running);
+    if (streams_) {
+      count_streamed();
+    } else {
+      // A block of weights in float32 stands beside the packed ones while they are read.
+      const int64_t running = estimate_.cache + estimate_.activations + estimate_.logits;
+      estimate_.weights += std::max<int64_t>(0, reading_ - running);
+    }
     return estimate_;
   }
 
@@ -117,13 +123,19 @@ class Estimator {
       if (info.shape.size() < 2 || table) {
         estimate_.weights += floats(static_cast<int64_t>(element_count(info)));
       } else if (info.name != embedding || tied) {
-        count_matrices(info);
+        count_matrices(info, layer_of(info.name, blueprint.names.layer));
       }
     }
   }
 
+  // "blk.3", or the tensor's name where it is of no layer: of the output's head alone.
+  static std::string layer_of(const std::string& name, const std::string& layer) {
+    const size_t at = name.find(layer);
+    return at == name.npos ? name : name.substr(0, name.find('.', at + layer.size()));
+  }
+
   // (outputs, inputs), or experts of that shape.
-  void count_matrices(const TensorInfo& info) {
+  void count_matrices(const TensorInfo& info, const std::string& layer) {
     auto inputs = static_cast<int64_t>(info.shape.back());
     auto outputs = static_cast<int64_t>(info.shape[info.shape.size() - 2]);
     if (inputs == 0 || outputs == 0) return;
@@ -134,13 +146,20 @@ class Estimator {
           std::tuple(sizes->matrices, sizes->outputs, sizes->inputs);
     }
     const Dense::Bytes bytes = Dense::bytes(outputs, inputs, run_.precision);
-    estimate_.weights += matrices * bytes.packed;
+    (streams_ ? streamed_[layer] : estimate_.weights) += matrices * bytes.packed;
     reading_ = std::max(reading_, bytes.reading);
     dense_scratch_ = std::max(dense_scratch_, bytes.scratch);
     // Generation in bf16 reads weights as the file has them, or a copy of that.
     if (run_.all_logits || run_.precision == Precision::kF32) return;
-    (InterleavedRows::can_hold(info.type) ? estimate_.weights : stored_) +=
+    (InterleavedRows::can_hold(info.type) && !streams_ ? estimate_.weights : stored_) +=
         static_cast<int64_t>(info.bytes);
+  }
+
+  // The largest layer, and what each thread reads it by.
+  void count_streamed() {
+    int64_t largest = 0;
+    for (const auto& [layer, bytes] : streamed_) largest = std::max(largest, bytes);
+    estimate_.weights += largest + threads() * reading_;
   }
 
   void count_cache(const Blueprint& blueprint) {
@@ -190,6 +209,8 @@ class Estimator {
   const ModelFile& file_;
   const MemoryRun& run_;
   MemoryEstimate estimate_;
+  bool streams_ = false;
+  std::map<std::string, int64_t> streamed_;  // by layer
   int64_t reading_ = 0;
   int64_t dense_scratch_ = 0;
   int64_t stored_ = 0;  // weights that generation reads in the file
@@ -219,6 +240,8 @@ std::string mend_of(const ModelFile& file, const MemoryRun& run, const MemoryEst
       mend += "; ";
     }
   }
+  if (!file.streams() && file.holding && !EncoderModel::takes(file))
+    mend += "--weights streamed keeps one layer in memory; ";
   if (estimate.weights >= available) return mend + "take a smaller model, or free memory";
   return mend + "give " + shorten;
 }
@@ -259,17 +282,25 @@ MemoryEstimate estimate_memory(const ModelFile& file, const MemoryRun& run) {
   return Estimator(file, run).take();
 }
 
-void refuse_too_large(const ModelFile& file, const MemoryRun& run, const std::string& shorten,
-                      const std::optional<AvailableMemory>& available) {
+void fit_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
+                const std::optional<AvailableMemory>& available) {
   if (!available) return;
-  const MemoryEstimate estimate = estimate_memory(file, run);
-  if (estimate.wanted() <= available->bytes) return;
+  MemoryEstimate estimate = estimate_memory(file, run);
+  ModelFile least = file;
+  if (estimate.wanted() > available->bytes && !file.holding && !EncoderModel::takes(file)) {
+    least.holding = Holding::kStreamed;
+    estimate = estimate_memory(least, run);
+  }
+  if (estimate.wanted() <= available->bytes) {
+    file.holding = least.holding;
+    return;
+  }
   throw Error(file.tensors->name() + ": memory",
               "must be at most the " + bytes_text(available->bytes) + " that are left (" +
                   available->source + ")",
               bytes_text(estimate.wanted()) + " for " + std::to_string(run.tokens) +
                   " tokens: " + estimate.text(),
-              mend_of(file, run, estimate, available->bytes, shorten));
+              mend_of(least, run, estimate, available->bytes, shorten));
 }
 
 std::string bytes_text(int64_t bytes) {

@@ -33,10 +33,10 @@ struct MemoryRun {
 
 // Bytes of memory that is resident at once.
 struct MemoryEstimate {
-  int64_t process = 0;      // what the process holds by now: program, tokenizer, metadata
-  int64_t file = 0;         // what is read of the file at once: pages that the system may take back
-  int64_t weights = 0;      // packed for products, norms and learned tables
-  int64_t cache = 0;        // keys and values
+  int64_t process = 0;  // what the process holds by now: program, tokenizer, metadata
+  int64_t file = 0;     // what is read of the file at once: pages that the system may take back
+  int64_t weights = 0;  // packed for products, streamed ones a layer at a time, norms and tables
+  int64_t cache = 0;    // keys and values
   int64_t activations = 0;  // of the largest pass, tables of positions and what lies beside in them
   int64_t logits = 0;
 
@@ -52,11 +52,12 @@ struct MemoryEstimate {
 // Throws Error where the engine does not run the model.
 MemoryEstimate estimate_memory(const ModelFile& file, const MemoryRun& run);
 
-// Throws Error where the run wants more than there is.
+// Sees to it that the run fits: where packed matrices do not and nothing is said of how they are held,
+// they are streamed. Throws Error where the run wants more than there is even so.
 //   shorten    what makes the run smaller: "a shorter text"
 //   available  nothing: not known, and nothing is refused
-void refuse_too_large(const ModelFile& file, const MemoryRun& run, const std::string& shorten,
-                      const std::optional<AvailableMemory>& available = available_memory());
+void fit_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
+                const std::optional<AvailableMemory>& available = available_memory());
 
 // "1.25 GiB"
 std::string bytes_text(int64_t bytes);

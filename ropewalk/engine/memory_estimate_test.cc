@@ -101,18 +101,49 @@ std::optional<int64_t> wanted_in_bf16(const ModelFile& file, MemoryRun run) {
   }
 }
 
+// A layer at a time; what the cache and the pass take stays the same.
+TEST(MemoryEstimate, StreamedWeightsAreThoseOfTheLargestLayer) {
+  ModelFile file = tiny_file();
+  const MemoryEstimate packed = losses_of(file, Precision::kF32, 64);
+  file.holding = Holding::kStreamed;
+  const MemoryEstimate streamed = losses_of(file, Precision::kF32, 64);
+  EXPECT_EQ(streamed.cache, packed.cache);
+  EXPECT_EQ(streamed.activations, packed.activations);
+  const Threads one(1);
+  EXPECT_LT(losses_of(file, Precision::kF32, 64).weights, packed.weights);
+}
+
+// A model whose layers outweigh what reading one takes.
+TEST(MemoryEstimate, WeightsAreStreamedWhereOnlyThatFits) {
+  const Threads one(1);
+  ModelFile file = tiny_file();
+  const Positions positions = declared(file);
+  const auto run = MemoryRun::losses(Precision::kF32, 64, &positions);
+  const int64_t packed = estimate_memory(file, run).wanted();
+  fit_memory(file, run, "a shorter text", AvailableMemory{packed, "MemAvailable"});
+  EXPECT_FALSE(file.streams());
+  fit_memory(file, run, "a shorter text", AvailableMemory{packed - 1, "MemAvailable"});
+  EXPECT_TRUE(file.streams());
+  EXPECT_LT(estimate_memory(file, run).wanted(), packed);
+  file.holding = Holding::kPacked;
+  const auto refusal = message_of([&] {
+    fit_memory(file, run, "a shorter text", AvailableMemory{1000, "MemAvailable"});
+  });
+  EXPECT_THAT(refusal, HasSubstr("--weights streamed keeps one layer in memory"));
+}
+
 TEST(MemoryEstimate, WhatDoesNotFitIsRefusedWithAWord) {
-  const ModelFile file = tiny_file();
+  ModelFile file = tiny_file();
+  file.holding = Holding::kStreamed;  // nothing takes less
   const Positions positions = declared(file);
   const auto run = MemoryRun::losses(Precision::kF32, 100000, &positions);
   const int64_t wanted = estimate_memory(file, run).wanted();
   const std::optional<int64_t> less = wanted_in_bf16(file, run);
-  refuse_too_large(file, run, "a shorter text",
-                   AvailableMemory{wanted + (1 << 20), "MemAvailable"});
-  refuse_too_large(file, run, "a shorter text", std::nullopt);
+  fit_memory(file, run, "a shorter text", AvailableMemory{wanted + (1 << 20), "MemAvailable"});
+  fit_memory(file, run, "a shorter text", std::nullopt);
   const auto refusal = [&](int64_t bytes) {
     try {
-      refuse_too_large(file, run, "a shorter text", AvailableMemory{bytes, "MemAvailable"});
+      fit_memory(file, run, "a shorter text", AvailableMemory{bytes, "MemAvailable"});
     } catch (const Error& error) {
       return std::string(error.what());
     }

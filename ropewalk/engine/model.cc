@@ -50,7 +50,8 @@ ModelFile open_directory(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<Decoder> load_decoder(const ModelFile& file, Precision precision) {
-  return make_transformer(describe_file(file), file.config, *file.tensors, precision);
+  return make_transformer(describe_file(file), file.config, *file.tensors, precision,
+                          file.holding.value_or(Holding::kPacked));
 }
 
 }  // namespace

@@ -29,6 +29,11 @@ struct ModelFile {
   // A directory's is read when it is first asked for: it may take seconds, and token ids do without.
   // Not valid where the file brings none; get() throws Error where it is not read.
   std::shared_future<std::unique_ptr<const Tokenizer>> tokenizer;
+  // Of a decoder's matrices while it runs; nothing is said: packed, unless fit_memory() finds that
+  // only streamed ones fit.
+  std::optional<Holding> holding = {};
+
+  bool streams() const { return holding == Holding::kStreamed; }
 };
 
 // The blueprint of a decoder, with the names that its tensors have in the file. Throws Error as

@@ -51,6 +51,8 @@ void OutputHead::losses(const float* states, std::span<const int32_t> targets,
     std::vector<SumOfExp> sums;  // by row
     DenseScratch dense;
   };
+  const Dense* const all[] = {&matrix()};
+  const Dense::Kept kept = Dense::keep(all);
   ScratchPool<Scratch> pool([] { return Scratch(); });
   const auto score = [&](int64_t first, const RowBlock& block, Scratch& scratch) {
     scratch.sums.assign(size(block.rows()), {});

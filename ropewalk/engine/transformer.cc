@@ -63,11 +63,11 @@ struct State {
 class Transformer : public Decoder {
  public:
   Transformer(const Blueprint& blueprint, const ModelConfig& config, const TensorSource& source,
-              Precision precision)
+              Precision precision, Holding holding)
       : blueprint_(blueprint),
         shape_(blueprint.shape),
         precision_(precision),
-        weights_(source, blueprint.names),
+        weights_(source, blueprint.names, holding),
         embedding_(weights_, blueprint),
         output_norm_(read_output_norm()),
         head_(weights_, blueprint, precision),
@@ -157,6 +157,7 @@ class Transformer : public Decoder {
     }
     for (int64_t n = 0; n < shape_.n_layers; ++n) {
       const Layer& layer = layers_[size(n)];
+      const Dense::Kept kept = state.few == nullptr ? keep(layer) : Dense::Kept();
       project(layer, rows, state);
       if (pass.observer) show(pass, n, state);
       cache.layers[size(n)].store(pass.first_row, rows, state.k.data(), state.v.data());
@@ -181,6 +182,14 @@ class Transformer : public Decoder {
             .v = AlignedBuffer<float>(size(sizes.k)),
             .attended = AlignedBuffer<float>(size(sizes.q)),
             .log_sum_exp = AlignedBuffer<float>(size(sizes.log_sum_exp))};
+  }
+
+  // For all blocks of rows; few rows meet each matrix but once.
+  static Dense::Kept keep(const Layer& layer) {
+    std::vector<const Dense*> matrices = layer.attention.matrices();
+    const std::vector<const Dense*> more = layer.feed_forward.matrices();
+    matrices.insert(matrices.end(), more.begin(), more.end());
+    return Dense::keep(matrices);
   }
 
   // q, k and v of all rows.
@@ -351,8 +360,9 @@ class Transformer : public Decoder {
 }  // namespace
 
 std::unique_ptr<Decoder> make_transformer(const Blueprint& blueprint, const ModelConfig& config,
-                                          const TensorSource& source, Precision precision) {
-  return std::make_unique<Transformer>(blueprint, config, source, precision);
+                                          const TensorSource& source, Precision precision,
+                                          Holding holding) {
+  return std::make_unique<Transformer>(blueprint, config, source, precision, holding);
 }
 
 }  // namespace ropewalk

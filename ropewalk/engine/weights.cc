@@ -42,6 +42,7 @@ class StoredMatrices {
       hold(matrix);
       for (int64_t x = 0; x < inputs_; ++x)
         to[static_cast<size_t>(x)] = held_[static_cast<size_t>(x * rows_ + row)];
+      if ((first + r + 1) % rows_ == 0) drop();
     }
   }
 
@@ -61,6 +62,12 @@ class StoredMatrices {
     held_.resize(static_cast<size_t>(inputs_ * rows_));
     read_rows(matrix, inputs_, 0, inputs_, held_);
     held_matrix_ = matrix;
+  }
+
+  // Streamed matrices outlive their reading.
+  void drop() {
+    held_ = {};
+    held_matrix_ = -1;
   }
 
   const TensorSource& source_;
@@ -107,8 +114,11 @@ bool TensorNames::ignores(const std::string& name) const {
                              [&](const std::string& start) { return name.starts_with(start); });
 }
 
-Weights::Weights(const TensorSource& source, TensorNames names)
-    : source_(source), names_(std::move(names)), used_(std::make_shared<std::set<std::string>>()) {
+Weights::Weights(const TensorSource& source, TensorNames names, Holding holding)
+    : source_(source),
+      names_(std::move(names)),
+      holding_(holding),
+      used_(std::make_shared<std::set<std::string>>()) {
   const std::string root = names_.root;
   const auto in_use = [&](const std::string& start) {
     return std::ranges::any_of(
@@ -125,7 +135,7 @@ Weights::Weights(const TensorSource& source, TensorNames names)
 }
 
 Weights Weights::renamed(TensorNames names) const {
-  Weights other(source_, std::move(names));
+  Weights other(source_, std::move(names), holding_);
   other.used_ = used_;
   return other;
 }
@@ -236,6 +246,12 @@ WeightRows Weights::mxfp4_matrix(const std::string& name, const Storage& storage
 }
 
 WeightRows Weights::matrix(const std::string& name, int64_t outputs, int64_t inputs) {
+  WeightRows rows = find_matrix(name, outputs, inputs);
+  rows.holding = holding_;
+  return rows;
+}
+
+WeightRows Weights::find_matrix(const std::string& name, int64_t outputs, int64_t inputs) {
   Storage storage = storage_of(name);
   if (storage.either_way)
     storage.transposed = is_transposed(name, outputs / storage.matrices, inputs);

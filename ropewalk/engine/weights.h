@@ -17,6 +17,12 @@
 
 namespace ropewalk {
 
+// Where a matrix is between products. No bit depends on it.
+enum class Holding {
+  kPacked,    // in memory, as products take it
+  kStreamed,  // in the file alone: packed anew for every pass
+};
+
 // A matrix that can be read row by row: y = x W^T.
 struct WeightRows {
   std::string name;  // for messages
@@ -26,6 +32,7 @@ struct WeightRows {
   std::function<void(int64_t first, int64_t count, std::span<float> out)> read;
   // The same rows in the file, where they lie there one behind the other in a type that is decoded.
   std::optional<StoredRows> stored;
+  Holding holding = Holding::kPacked;
 
   // Rows [first, first + count) alone.
   WeightRows slice(int64_t first, int64_t count) const;
@@ -88,8 +95,10 @@ struct TensorNames {
 
 class Weights {
  public:
-  //   source  must outlive it
-  explicit Weights(const TensorSource& source, TensorNames names = {});
+  //   source   must outlive it, and the matrices, too, where they are streamed
+  //   holding  of all matrices
+  explicit Weights(const TensorSource& source, TensorNames names = {},
+                   Holding holding = Holding::kPacked);
 
   // The same file under other names; what is used of one counts for both.
   Weights renamed(TensorNames names) const;
@@ -133,9 +142,11 @@ class Weights {
   const TensorInfo& bytes(const std::string& name, const std::vector<uint64_t>& wanted);
   WeightRows mxfp4_matrix(const std::string& name, const Storage& storage, int64_t outputs,
                           int64_t inputs);
+  WeightRows find_matrix(const std::string& name, int64_t outputs, int64_t inputs);
 
   const TensorSource& source_;
   TensorNames names_;
+  Holding holding_;
   std::shared_ptr<std::set<std::string>> used_;
 };
 

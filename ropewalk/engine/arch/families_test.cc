@@ -42,13 +42,19 @@ TEST_P(Families, LossesAreTheMakers) {
   EXPECT_LE(worst_difference(model.losses(one.ids, positions), one.losses), 1e-4);
 }
 
+Model load(const Case& one, Precision precision, Holding holding) {
+  ModelFile file = open_model(fixture("families/" + one.file));
+  file.holding = holding;
+  return Model(std::move(file), precision);
+}
+
 struct Grown {
   std::vector<float> one_by_one;  // logits after the last token, the last nine alone
   std::vector<float> at_once;
 };
 
-Grown grow(const Case& one, Precision precision) {
-  const Model model = Model::load(fixture("families/" + one.file), precision);
+Grown grow(const Case& one, Precision precision, Holding holding = Holding::kPacked) {
+  const Model model = load(one, precision, holding);
   const Positions positions = make_positions(model.config(), {});
   constexpr size_t kTokens = 80;
   const std::span<const int32_t> ids = std::span(one.ids).first(kTokens);
@@ -77,6 +83,18 @@ TEST_P(Families, OneByOneIsAtOnceInBf16) {
   std::printf("%-34s %.4f of the logits' size\n", GetParam().file.c_str(),
               std::sqrt(apart / squares));
   EXPECT_LE(std::sqrt(apart / squares), 0.05);
+}
+
+TEST_P(Families, StreamedWeightsGiveTheSameBits) {
+  const auto losses = [](Holding holding) {
+    const Model model = load(GetParam(), Precision::kF32, holding);
+    return model.losses(GetParam().ids, make_positions(model.config(), {}));
+  };
+  EXPECT_EQ(losses(Holding::kStreamed), losses(Holding::kPacked));
+  const Grown packed = grow(GetParam(), Precision::kBf16);
+  const Grown streamed = grow(GetParam(), Precision::kBf16, Holding::kStreamed);
+  EXPECT_EQ(streamed.one_by_one, packed.one_by_one);
+  EXPECT_EQ(streamed.at_once, packed.at_once);
 }
 
 // A weight that is left out must not go by without a word.
