@@ -55,6 +55,7 @@ struct Options {
   int64_t target = 0;
   std::vector<std::string> schemes;
   size_t copy_windows = 4;
+  std::optional<size_t> held_out;  // windows; nothing: as many as hold_out() takes by itself
   std::string study;
   std::string output;
   std::string engine;            // empty: the one that reads the model's format
@@ -212,21 +213,31 @@ void write_winner(const Options& options, const ExtendReport& report,
                          .force = options.force});
 }
 
+RacePlan plan_of(const Options& options, const StudyText& text, int64_t trained) {
+  return whole_plan(text.windows.size(), options.copy_windows, options.schemes.empty(),
+                    hold_out(text.windows, trained, options.held_out));
+}
+
 // What the race leaves out counts as if it had never been there.
 void apply_plan(const Options& options, const RacePlan& plan, const StudyText& text,
                 StudyFacts& facts) {
   for (WindowFacts& window : facts.windows) {
     window.left_out = true;
+    window.held_out = false;
     window.repeats.clear();
   }
-  for (size_t k = 0; k < plan.windows.size(); ++k) {
-    WindowFacts& window = facts.windows[plan.windows[k]];
-    window.left_out = false;
-    if (k < plan.copy_windows)
-      window.repeats = make_copy_test(text.windows[plan.windows[k]], facts.trained_length).repeats;
-  }
-  facts.left_out = left_out(
-      plan, whole_plan(text.windows.size(), options.copy_windows, options.schemes.empty()));
+  const auto take = [&](const std::vector<size_t>& windows, size_t copies, bool held_out) {
+    for (size_t k = 0; k < windows.size(); ++k) {
+      WindowFacts& window = facts.windows[windows[k]];
+      window.left_out = false;
+      window.held_out = held_out;
+      if (k < copies)
+        window.repeats = make_copy_test(text.windows[windows[k]], facts.trained_length).repeats;
+    }
+  };
+  take(plan.windows, plan.copy_windows, false);
+  take(plan.held_out, plan.held_out_copies(), true);
+  facts.left_out = left_out(plan, plan_of(options, text, facts.trained_length));
 }
 
 StudyFacts describe_study(const Options& options, const Model& model, const StudyText& text,
@@ -246,9 +257,7 @@ StudyFacts describe_study(const Options& options, const Model& model, const Stud
                              .tokens = static_cast<int64_t>(window.ids.size()),
                              .repeats = {}});
   }
-  apply_plan(options,
-             whole_plan(text.windows.size(), options.copy_windows, options.schemes.empty()), text,
-             facts);
+  apply_plan(options, plan_of(options, text, facts.trained_length), text, facts);
   return facts;
 }
 
@@ -263,6 +272,14 @@ std::map<std::string, SchemeFacts> describe_schemes(const Model& model, const Ra
     schemes[facts.scheme] = std::move(facts);
   }
   return schemes;
+}
+
+// What proposes candidates chooses, too.
+std::vector<Window> choosing_windows(const Options& options, const StudyText& text,
+                                     int64_t trained) {
+  std::vector<Window> windows;
+  for (const size_t w : plan_of(options, text, trained).windows) windows.push_back(text.windows[w]);
+  return windows;
 }
 
 // What lets the study be reported without model and text.
@@ -291,13 +308,15 @@ void put_usage(StudyStore& store, const Model& model, const StudyText& text) {
 }
 
 // Without what is told while it runs.
-RaceOptions race_options(const Options& options, TargetEngine engine, const ExtendReport& report) {
+RaceOptions race_options(const Options& options, TargetEngine engine, const StudyText& text,
+                         const ExtendReport& report) {
   const bool named = !options.schemes.empty();
   return {.target_length = options.target,
           .engine = engine,
           .format = model_format(options.model.path),
           .candidates = candidates(options, report.trained_length),
           .proposed = named ? std::vector<std::string>() : report.proposed(),
+          .held_out = hold_out(text.windows, report.trained_length, options.held_out),
           .copy_windows = options.copy_windows,
           .halve = !named,
           .budget = options.budget,
@@ -346,11 +365,12 @@ void run(const Options& options) {
                       .trained_length = trained,
                       .target_length = options.target,
                       .text = text.describe()};
-  if (trained > 0) report.bias = measure_bias(model, text.windows, options.target);
+  if (trained > 0)
+    report.bias = measure_bias(model, choosing_windows(options, text, trained), options.target);
   const StudyIdentity identity =
       study_identity(options.model.path, options.model.precision, text.windows, options.target);
   StudyFacts facts = describe_study(options, model, text, engine);
-  RaceOptions race = race_options(options, engine, report);
+  RaceOptions race = race_options(options, engine, text, report);
   std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
   SharedStudy study(options.study.empty() ? default_study(identity) : options.study, identity,
                     ranks, begun, [&](StudyStore& store) {
@@ -380,6 +400,7 @@ void run(const Options& options) {
   StudyStore& store = *study.held();
   if (has_usage) put_usage(store, model, text);
   report.left_out = facts.left_out;
+  report.held_out = std::ranges::count(facts.windows, true, &WindowFacts::held_out);
   const StudyScope scope = scope_of(facts);
   report.recommendation = recommend(report.candidates, scope);
   report.calibrations = calibrate(report.candidates, scope, facts.model, published_orderings());
@@ -426,6 +447,11 @@ void add_extend_command(CLI::App& app) {
   command->add_option("--scheme", options->schemes,
                       "Candidates, each run in full; without it the registry's own, raced. "
                       "declared, a window and sinks are always there");
+  command
+      ->add_option("--held-out", options->held_out,
+                   "Windows that take no part in choosing and tell of what was chosen: by default "
+                   "a quarter of those that reach beyond the trained length, at least one of two")
+      ->check(CLI::Range(0, 1 << 20));
   command->add_option("--copy-windows", options->copy_windows, "Most windows of the copy test")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();

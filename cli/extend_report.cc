@@ -35,24 +35,25 @@ std::string table(const ExtendReport& report) {
   size_t width = 6;
   for (const Candidate& candidate : report.candidates)
     width = std::max(width, without_lists(candidate.scheme).size());
-  std::string text = fmt::format(
-      "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9}  {}\n", "scheme", width,
-      "inside", "cost", "beyond", "95 %", "copy in", "copy out", "windows", "tokens/s", "runs in");
+  std::string text =
+      fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {}\n",
+                  "scheme", width, "inside", "cost", "beyond", "95 %", "held out", "copy in",
+                  "copy out", "windows", "tokens/s", "runs in");
   bool rule = false;
   for (const Candidate& candidate : report.candidates) {
     if (!candidate.finalist && !rule) text += "-- fell out of the race --\n";
     rule = rule || !candidate.finalist;
     const std::string runs_in =
         candidate.portability.portable ? to_string(report.engine) : "Ropewalk";
-    text +=
-        fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>7}  {:>9.0f}  {}{}{}\n",
-                    without_lists(candidate.scheme), width, number(candidate.inside),
-                    signed_number(candidate.inside_cost), number(candidate.beyond),
-                    interval(candidate.beyond), signed_number(candidate.copy_inside),
-                    signed_number(candidate.copy_beyond), candidate.windows,
-                    static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9),
-                    runs_in, candidate.truncates ? ", forgets far text" : "",
-                    candidate.found_by.empty() ? "" : "; search: " + candidate.found_by);
+    text += fmt::format(
+        "{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9.0f}  {}{}{}\n",
+        without_lists(candidate.scheme), width, number(candidate.inside),
+        signed_number(candidate.inside_cost), number(candidate.beyond), interval(candidate.beyond),
+        number(candidate.held_out.beyond), signed_number(candidate.copy_inside),
+        signed_number(candidate.copy_beyond), candidate.windows,
+        static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9), runs_in,
+        candidate.truncates ? ", forgets far text" : "",
+        candidate.found_by.empty() ? "" : "; search: " + candidate.found_by);
   }
   return text;
 }
@@ -97,6 +98,18 @@ Json shape_json(const std::optional<CurveShape>& shape) {
           {"remark", remark(*shape)}};
 }
 
+Json held_out_json(const HeldOut& held_out) {
+  if (!held_out.beyond) return nullptr;
+  return {{"windows", held_out.tallies.beyond.size()},
+          {"beyond", mean_of(held_out.beyond)},
+          {"inside_cost", mean_of(held_out.inside_cost)},
+          {"copy_beyond", mean_of(held_out.copy_beyond)},
+          {"intervals",
+           {{"beyond", interval_of(held_out.beyond)},
+            {"inside_cost", interval_of(held_out.inside_cost)},
+            {"copy_beyond", interval_of(held_out.copy_beyond)}}}};
+}
+
 Json candidate_json(const Candidate& candidate) {
   Json out;
   out["scheme"] = candidate.scheme;
@@ -117,6 +130,7 @@ Json candidate_json(const Candidate& candidate) {
                       {"inside_cost", interval_of(candidate.inside_cost)},
                       {"copy_inside", interval_of(candidate.copy_inside)},
                       {"copy_beyond", interval_of(candidate.copy_beyond)}};
+  out["held_out"] = held_out_json(candidate.held_out);
   out["past_trained_length"] = shape_json(candidate.shape);
   return out;
 }
@@ -135,6 +149,11 @@ Json winner_json(const ExtendReport& report, const Winner& winner) {
           {"next_best", scheme_of(report, winner.next)},
           {"lead", mean_of(winner.lead)},
           {"lead_interval", interval_of(winner.lead)},
+          {"held_out_lead", mean_of(winner.held_out_lead)},
+          {"held_out_lead_interval", interval_of(winner.held_out_lead)},
+          {"grid_best", scheme_of(report, winner.grid)},
+          {"held_out_grid_lead", mean_of(winner.held_out_grid_lead)},
+          {"held_out_grid_lead_interval", interval_of(winner.held_out_grid_lead)},
           {"doubts", winner.doubts},
           {"run_with", lines}};
 }
@@ -227,6 +246,7 @@ Json whole_json(const ExtendReport& report) {
   out["engine"] = to_string(report.engine);
   out["text"] = report.text;
   out["left_out"] = report.left_out.empty() ? Json(nullptr) : Json(report.left_out);
+  out["held_out_windows"] = report.held_out;
   out["candidates"] = Json::array();
   for (const Candidate& candidate : report.candidates)
     out["candidates"].push_back(candidate_json(candidate));
@@ -255,7 +275,7 @@ std::string to_text(const ExtendReport& report) {
                                  report.trained_length, report.target_length, report.text);
   text +=
       "inside, beyond: nats per token predicted from positions below and past the trained length; "
-      "cost: inside less declared's;\n"
+      "cost: inside less declared's; held out: beyond, on windows that took no part in choosing;\n"
       "copy in, copy out: nats gained per token where a passage repeats at a distance below and "
       "past it\n\n";
   text += table(report) + "\n";

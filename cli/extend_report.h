@@ -32,6 +32,7 @@ struct ExtendReport {
   int64_t target_length = 0;
   std::string text;
   std::string left_out = {};            // of the race, for want of time
+  int64_t held_out = 0;                 // windows that took no part in choosing
   std::optional<BiasReport> bias = {};  // of the model as declared; none where no layer rotates
   std::vector<Candidate> candidates = {};
   Recommendation recommendation = {};

@@ -31,6 +31,8 @@ const ResultColumn kSetting = {.name = "scheme", .title = "setting"};
 const ResultColumn kBeyond = {.name = "beyond", .title = "loss beyond", .unit = kNats, .digits = 3};
 const ResultColumn kBeyondLow = {.name = "beyond_low", .title = "95 % from", .digits = 3};
 const ResultColumn kBeyondHigh = {.name = "beyond_high", .title = "to", .digits = 3};
+const ResultColumn kHeldOut = {
+    .name = "held_out", .title = "loss beyond, held out", .unit = kNats, .digits = 3};
 const ResultColumn kInsideCost = {
     .name = "inside_cost", .title = "cost inside", .unit = kNats, .digits = 3, .is_signed = true};
 const ResultColumn kCopyBeyond = {.name = "copy_beyond",
@@ -100,6 +102,7 @@ ResultTable winners_table(const StudySummary& study) {
                                 kBeyond,
                                 kBeyondLow,
                                 kBeyondHigh,
+                                kHeldOut,
                                 kInsideCost,
                                 kCopyBeyond,
                                 kSpeed,
@@ -107,8 +110,9 @@ ResultTable winners_table(const StudySummary& study) {
   for (const StudySummary::Shown& shown : study.shown) {
     const Candidate* one = study.find(shown.scheme);
     table.rows.push_back({one->scheme, shown.role, mean(one->beyond), low_of(one->beyond),
-                          high_of(one->beyond), mean(one->inside_cost), mean(one->copy_beyond),
-                          value(study.relative_speed(*one)), runs_in(study, one->scheme)});
+                          high_of(one->beyond), mean(one->held_out.beyond), mean(one->inside_cost),
+                          mean(one->copy_beyond), value(study.relative_speed(*one)),
+                          runs_in(study, one->scheme)});
   }
   return table;
 }
@@ -119,7 +123,8 @@ ResultTable evidence_table(const StudySummary& study) {
       .title = "What each winner rests on",
       .about =
           "How far the next best that could have the same role is behind, by the ranking "
-          "value, with the 95 % interval of resampling windows of both together.",
+          "value, with the 95 % interval of resampling windows of both together; and on windows "
+          "that took no part in choosing.",
       .columns = {
           {.name = "role", .title = "as"},
           kSetting,
@@ -127,6 +132,11 @@ ResultTable evidence_table(const StudySummary& study) {
           {.name = "lead", .title = "behind", .unit = kNats, .digits = 3, .is_signed = true},
           {.name = "lead_low", .title = "95 % from", .digits = 3, .is_signed = true},
           {.name = "lead_high", .title = "to", .digits = 3, .is_signed = true},
+          {.name = "held_out_lead",
+           .title = "behind, held out",
+           .unit = kNats,
+           .digits = 3,
+           .is_signed = true},
           {.name = "smaller_than", .title = "smaller change than"},
           {.name = "doubts", .title = "doubts"}}};
   const auto scheme_of = [&](const std::optional<size_t>& index) {
@@ -137,7 +147,7 @@ ResultTable evidence_table(const StudySummary& study) {
     for (const std::string& doubt : winner.doubts) doubts += (doubts.empty() ? "" : " ") + doubt;
     table.rows.push_back({to_string(winner.role), scheme_of(winner.index), scheme_of(winner.next),
                           mean(winner.lead), low_of(winner.lead), high_of(winner.lead),
-                          scheme_of(winner.lowest), doubts});
+                          mean(winner.held_out_lead), scheme_of(winner.lowest), doubts});
   }
   return table;
 }
@@ -149,13 +159,15 @@ ResultTable ranking_table(const StudySummary& study) {
       .about =
           "Finalists ran every window and are numbered by their loss beyond the trained length; "
           "the others fell out of the race after the windows that the table says, so that their "
-          "means are not over the same text.",
+          "means are not over the same text. What is held out took no part in choosing, and is run "
+          "by what is recommended alone.",
       .columns = {{.name = "number", .title = "#"},
                   kSetting,
                   {.name = "role", .title = "as"},
                   kBeyond,
                   kBeyondLow,
                   kBeyondHigh,
+                  kHeldOut,
                   {.name = "inside", .title = "loss inside", .unit = kNats, .digits = 3},
                   kInsideCost,
                   {.name = "copy_inside",
@@ -173,12 +185,12 @@ ResultTable ranking_table(const StudySummary& study) {
   int64_t number = 0;
   for (const Candidate& one : study.candidates) {
     if (one.finalist) ++number;
-    table.rows.push_back({one.finalist ? ResultValue(number) : ResultValue(), one.scheme,
-                          study.role_of(one.scheme), mean(one.beyond), low_of(one.beyond),
-                          high_of(one.beyond), mean(one.inside), mean(one.inside_cost),
-                          mean(one.copy_inside), mean(one.copy_beyond), whole(one.windows),
-                          value(study.relative_speed(one)), one.seconds, one.truncates,
-                          runs_in(study, one.scheme), one.shape ? remark(*one.shape) : ""});
+    table.rows.push_back(
+        {one.finalist ? ResultValue(number) : ResultValue(), one.scheme, study.role_of(one.scheme),
+         mean(one.beyond), low_of(one.beyond), high_of(one.beyond), mean(one.held_out.beyond),
+         mean(one.inside), mean(one.inside_cost), mean(one.copy_inside), mean(one.copy_beyond),
+         whole(one.windows), value(study.relative_speed(one)), one.seconds, one.truncates,
+         runs_in(study, one.scheme), one.shape ? remark(*one.shape) : ""});
   }
   return table;
 }
@@ -349,6 +361,15 @@ ResultTable band_table(const StudySummary& study) {
   return table;
 }
 
+namespace {
+
+std::string use_of(const WindowFacts& window) {
+  if (window.left_out) return "nothing, left out";
+  return window.held_out ? "confirm, held out" : "choose";
+}
+
+}  // namespace
+
 ResultTable window_table(const StudySummary& study) {
   ResultTable table{.name = "windows",
                     .title = "Windows",
@@ -357,6 +378,7 @@ ResultTable window_table(const StudySummary& study) {
                                 {.name = "document", .title = "document"},
                                 {.name = "first", .title = "first token"},
                                 {.name = "tokens", .title = "tokens"},
+                                {.name = "use", .title = "used to"},
                                 {.name = "copies", .title = "repeated passages"}}};
   for (size_t k = 0; k < study.shown.size(); ++k) {
     table.columns.push_back({.name = "loss_" + std::to_string(k + 1),
@@ -372,6 +394,7 @@ ResultTable window_table(const StudySummary& study) {
     row.emplace_back(window.document);
     row.emplace_back(window.first);
     row.emplace_back(window.tokens);
+    row.emplace_back(use_of(window));
     row.emplace_back(whole(window.repeats.size()));
     for (const StudySummary::Shown& shown : study.shown) {
       const auto cell = study.contents.cells.find({shown.scheme, "plain", static_cast<int64_t>(w)});

@@ -70,7 +70,12 @@ std::map<std::string, std::string> merged_records(const StudyContents& a, const 
                        ? ""
                        : std::max(facts.finished, other.finished);
   for (size_t w = 0; w < std::min(facts.windows.size(), other.windows.size()); ++w) {
-    if (facts.windows[w].repeats.empty()) facts.windows[w].repeats = other.windows[w].repeats;
+    WindowFacts& window = facts.windows[w];
+    if (window.repeats.empty()) window.repeats = other.windows[w].repeats;
+    // What chose in one study alone is neither held out of what both chose, nor did all run it.
+    if (window.held_out == other.windows[w].held_out || other.windows[w].left_out) continue;
+    window.left_out = true;
+    window.held_out = false;
   }
   records[kFactsRecord] = to_json(facts);
   records.erase(kOutcomeRecord);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -14,6 +15,7 @@
 #include "ropewalk/study/results.h"
 #include "ropewalk/study/search_past.h"
 #include "ropewalk/study/track.h"
+#include "ropewalk/study/winners.h"
 
 namespace ropewalk {
 namespace {
@@ -26,7 +28,7 @@ class Race {
        CellSource& cells, const std::function<void(const RaceProgress&)>& progress)
       : options_(options),
         track_(model, windows, options, cells, progress),
-        whole_(whole_plan(windows.size(), options.copy_windows, options.halve)),
+        whole_(whole_plan(windows.size(), options.copy_windows, options.halve, options.held_out)),
         plan_(whole_) {
     enter("declared", false);
     for (const std::string& scheme : options.proposed) enter(scheme, false);
@@ -49,7 +51,10 @@ class Race {
     }
     copy_tests(better_halves(alive));
     if (options_.search > 0) search_past_grid(track_, plan_);
-    return finish();
+    std::vector<Candidate> found = candidates();
+    if (plan_.held_out.empty()) return found;
+    run_held_out(told_of(found));
+    return candidates();
   }
 
  private:
@@ -74,7 +79,7 @@ class Race {
 
   // From one pass of each kind of work, which the race needs in any case.
   void first_plan(std::vector<Runner*>& alive) {
-    track_.time_each_work(alive, 0);
+    track_.time_each_work(alive, whole_.windows.front());
     track_.spend_besides();
     std::vector<Runner*> racing;
     race_budget_ = (options_.search > 0 ? kRaceShare : 1) * *options_.budget;
@@ -151,6 +156,10 @@ class Race {
                           : std::optional<double>();
     track_.set_planned(track_.done() + race.passes +
                        search_passes(plan_, options_.search, 0, pass, left));
+    tell_if_new();
+  }
+
+  void tell_if_new() {
     if (told_ == plan_) return;
     told_ = plan_;
     if (options_.on_plan) options_.on_plan(plan_);
@@ -200,15 +209,54 @@ class Race {
            race_budget_ - track_.spent();
   }
 
-  std::vector<Candidate> finish() {
-    const Tallies& declared = track_.runners().front().candidate.tallies;
+  // What the recommendation will name, and what is shown beside it; where the candidates were named,
+  // all of them.
+  std::vector<Runner*> told_of(const std::vector<Candidate>& candidates) {
+    std::set<std::string> named;
+    for (const Winner& winner : choose_winners(candidates)) {
+      for (const std::optional<size_t>& one :
+           {std::optional(winner.index), winner.next, winner.grid})
+        if (one) named.insert(candidates[*one].scheme);
+    }
+    std::vector<Runner*> told;
+    for (Runner& runner : track_.runners()) {
+      const Candidate& candidate = runner.candidate;
+      if (candidate.finalist && (runner.kind == Kind::kAlways || named.contains(candidate.scheme) ||
+                                 (!options_.halve && candidate.found_by.empty()))) {
+        told.push_back(&runner);
+      }
+    }
+    return told;
+  }
+
+  void run_held_out(const std::vector<Runner*>& told) {
+    track_.set_stage("held out, ");
+    const size_t copies = plan_.held_out_copies();
+    for (size_t k = 0; k < plan_.held_out.size(); ++k) {
+      const RacePlan one = {
+          .copy_windows = k < copies ? 1u : 0u, .divisor = 0, .held_out = {plan_.held_out[k]}};
+      if (options_.budget && held_out_cost(one, count(told), track_.pass_seconds(told)).seconds >
+                                 *options_.budget - track_.spent()) {
+        plan_.held_out.resize(k);
+        return tell_if_new();
+      }
+      track_.share(told, one.held_out, std::span(one.held_out).first(one.copy_windows));
+      for (Runner* runner : told) track_.score_held_out(*runner, plan_.held_out[k]);
+      if (k >= copies) continue;
+      for (Runner* runner : told) track_.copy_test_held_out(*runner, plan_.held_out[k]);
+    }
+  }
+
+  std::vector<Candidate> candidates() {
+    const Candidate& declared = track_.runners().front().candidate;
     std::vector<Candidate> candidates;
     for (Runner& runner : track_.runners()) {
       const size_t windows = runner.candidate.tallies.inside.size();
       if (windows == 0) continue;  // left out
-      fill_estimates(std::span(declared.inside).first(windows), runner.candidate);
-      fill_shape(std::span(declared.runs).first(windows), track_.trained_length(),
+      fill_estimates(std::span(declared.tallies.inside).first(windows), runner.candidate);
+      fill_shape(std::span(declared.tallies.runs).first(windows), track_.trained_length(),
                  runner.candidate);
+      fill_held_out(declared.held_out.tallies.inside, runner.candidate.held_out);
       candidates.push_back(runner.candidate);
     }
     sort_candidates(candidates);

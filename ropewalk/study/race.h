@@ -1,5 +1,6 @@
 // The race: every candidate on a few windows, the better half of each kind on more, and the copy
-// test for those that are left. Source of successive halving: Jamieson, Talwalkar 2016, arXiv
+// test for those that are left. What is recommended of them then runs windows that took no part in
+// choosing it, for its figures on the others are flattered by the choice. Source of successive halving: Jamieson, Talwalkar 2016, arXiv
 // 1502.07943.
 #ifndef ROPEWALK_STUDY_RACE_H_
 #define ROPEWALK_STUDY_RACE_H_
@@ -29,8 +30,9 @@ struct RaceOptions {
   ModelFormat format = ModelFormat::kGguf;  // of the model's file
   std::vector<std::string> candidates;  // scheme strings; "declared" is added where it is missing
   std::vector<std::string> proposed = {};  // raced as well, and never left out for want of time
-  size_t copy_windows = 4;                 // windows of the copy test, at most
-  bool halve = true;  // false: every candidate runs every window and the copy test
+  std::vector<size_t> held_out = {};  // windows that nothing is chosen by, as hold_out() has them
+  size_t copy_windows = 4;            // windows of the copy test, at most
+  bool halve = true;                  // false: every candidate runs every window and the copy test
   // Seconds that all passes may take, those included that the study has already. By what passes
   // took so far the plan is cut, before every window. The study keeps these times, so that a race
   // that is gone on with decides as it did.
@@ -47,7 +49,15 @@ struct RaceOptions {
   std::function<void(const SchemeFacts&)> on_candidate = {};
 };
 
-// What was measured of one candidate.
+// What was measured of a candidate on windows that took no part in choosing it.
+struct HeldOut {
+  Tallies tallies;  // by window; empty where it did not run them
+  std::optional<Estimate> beyond;
+  std::optional<Estimate> inside_cost;
+  std::optional<Estimate> copy_beyond;
+};
+
+// What was measured of one candidate, on the windows that choose but for `held_out`.
 struct Candidate {
   std::string scheme;  // canonical
   Portability portability;
@@ -65,9 +75,10 @@ struct Candidate {
   std::optional<Estimate> copy_inside;  // nats gained per repeated token, distances below L
   std::optional<Estimate> copy_beyond;  // distances past L
   std::optional<CurveShape> shape;      // of its losses by position, held to declared's
-  double seconds = 0;                   // of all its passes, as they ran
-  int64_t tokens = 0;                   // that these passes read
-  size_t resumed_cells = 0;             // that a study held already
+  HeldOut held_out;
+  double seconds = 0;        // of all its passes, as they ran
+  int64_t tokens = 0;        // that these passes read
+  size_t resumed_cells = 0;  // that a study held already
 };
 
 // The mean where the target length tells most: beyond L, or inside where nothing lies beyond.
@@ -86,7 +97,7 @@ struct RaceProgress {
 // Runs the race. The order and every number but seconds and resumed_cells depend on model, windows
 // and options alone; under a budget on the times of passes, too.
 //   cells    a study, or one that other ranks measure, too
-//   windows  of target_length tokens or fewer, at least one
+//   windows  of target_length tokens or fewer, at least one that is not held out
 // Throws Error where a candidate is no scheme, or does not fit the model; and where the budget is
 // too small for one window of the fewest that may race, with what that needs.
 //   returns  finalists by ascending beyond loss, then the others, those that ran longer first

@@ -21,6 +21,43 @@ TEST(RacePlan, CountsWhatHalvingRuns) {
   EXPECT_EQ(remaining_cost(whole_plan(2, 0, false), 0, kRacing, kSecond).passes, 64u);
 }
 
+TEST(RacePlan, WhatIsHeldOutIsRunByThoseThatAreTold) {
+  const RacePlan plan = whole_plan(8, 1, true, {3, 7});
+  EXPECT_EQ(plan.windows, (std::vector<size_t>{0, 1, 2, 4, 5, 6}));
+  // One plain pass on each, and the copy test on the first.
+  constexpr size_t kPasses = 4;
+  EXPECT_EQ(held_out_cost(plan, kRacing, kSecond).passes, kPasses * (2 + kMostTold));
+  EXPECT_EQ(held_out_cost(plan, {.always = 2, .other = 1}, kSecond).passes, kPasses * 3);
+  const RacePlan all = whole_plan(8, 1, false, {3, 7});
+  EXPECT_EQ(held_out_cost(all, kRacing, kSecond).passes, kPasses * 32);
+  RacePlan without = plan;
+  without.held_out.clear();
+  EXPECT_EQ(held_out_cost(without, kRacing, kSecond).passes, 0u);
+  const size_t finalists = 3 + 3;
+  EXPECT_EQ(remaining_cost(plan, 0, kRacing, kSecond).passes,
+            remaining_cost(without, 0, kRacing, kSecond).passes + kPasses * (2 + finalists));
+}
+
+TEST(RacePlan, WhatIsHeldOutGoesWithTheWindowsAndBeforeTheCopyTest) {
+  const RacePlan whole = whole_plan(12, 4, true, {3, 7, 11});
+  size_t held_out = 3;
+  for (double budget = remaining_cost(whole, 0, kRacing, kSecond).seconds; budget >= 32; --budget) {
+    const auto plan = fitted_plan(whole, 0, kRacing, kSecond, budget);
+    ASSERT_TRUE(plan) << budget;
+    EXPECT_LE(remaining_cost(*plan, 0, kRacing, kSecond).seconds, budget);
+    EXPECT_LE(plan->held_out.size(), held_out);
+    held_out = plan->held_out.size();
+    if (plan->windows.size() > 1) {
+      EXPECT_GE(held_out, 1u) << budget;
+    }
+    if (plan->copy_windows == 0) {
+      EXPECT_EQ(held_out, 0u) << budget;
+    }
+  }
+  EXPECT_EQ(held_out, 0u);
+  EXPECT_TRUE(shortest_plan(whole, 2).held_out.empty());
+}
+
 TEST(RacePlan, LessTimeTakesWindowsFirstThenCandidatesThenTheCopyTest) {
   const RacePlan whole = whole_plan(8, 4, true);
   const auto fit = [&](double budget) { return fitted_plan(whole, 0, kRacing, kSecond, budget); };
@@ -76,6 +113,8 @@ TEST(RacePlan, SaysWhatItLeftOut) {
   plan.divisor = 8;
   EXPECT_EQ(left_out(plan, whole),
             "3 of 8 windows, 1 of 4 in the copy test, one in 8 kept from rung to rung");
+  EXPECT_EQ(left_out(whole_plan(6, 4, true), whole_plan(8, 4, true, {3, 7})),
+            "6 of 6 windows, 4 of 4 in the copy test, 0 of 2 held out");
 }
 
 TEST(RacePlan, ThinsToTheMiddleOfEveryScheme) {

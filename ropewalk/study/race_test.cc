@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/test_support.h"
 #include "ropewalk/formats/test_support.h"
 #include "ropewalk/schemes/scheme_string.h"
+#include "ropewalk/study/winners.h"
 
 namespace ropewalk {
 namespace {
@@ -110,6 +115,109 @@ TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
   const double enough = least_budget();
   EXPECT_LT(enough, static_cast<double>(options_.candidates.size()));
   EXPECT_EQ(names_of(race(enough)), names_of(options_.candidates));
+}
+
+TEST_F(StoredRaceTest, WindowsThatAreHeldOutAreRunByWhatIsToldAlone) {
+  options_.held_out = {3, 7};
+  const std::vector<Candidate> candidates = run_race(model_, windows_, options_, *store_, {});
+  EXPECT_EQ(plan_.held_out, options_.held_out);
+  std::set<std::string> told;
+  for (const Winner& winner : choose_winners(candidates)) {
+    for (const auto& one : {std::optional(winner.index), winner.next, winner.grid})
+      if (one) told.insert(candidates[*one].scheme);
+  }
+  size_t finalists = 0;
+  for (const Candidate& candidate : candidates) {
+    finalists += candidate.finalist;
+    if (candidate.finalist) {
+      EXPECT_EQ(candidate.windows, 6u);
+    }
+    const bool runs = told.contains(candidate.scheme) || candidate.truncates;
+    EXPECT_EQ(candidate.held_out.tallies.beyond.size(), runs ? 2u : 0u) << candidate.scheme;
+    EXPECT_EQ(candidate.held_out.beyond.has_value(), runs) << candidate.scheme;
+  }
+  EXPECT_GT(finalists, told.size());
+}
+
+TEST_F(StoredRaceTest, CandidatesThatWereNamedAllRunWhatIsHeldOut) {
+  options_.held_out = {7};
+  options_.halve = false;
+  for (const Candidate& candidate : run_race(model_, windows_, options_, *store_, {}))
+    EXPECT_EQ(candidate.held_out.tallies.beyond.size(), 1u) << candidate.scheme;
+}
+
+TEST_F(StoredRaceTest, ABudgetHasRoomForWhatIsHeldOut) {
+  options_.held_out = {3, 7};
+  for (const double budget : {150.0, 400.0}) {
+    options_.budget = budget;
+    double spent = 0;
+    const std::vector<Candidate> candidates = run_race(model_, windows_, options_, *store_, {});
+    for (const Candidate& candidate : candidates) spent += candidate.seconds;
+    EXPECT_LE(spent, budget);
+    EXPECT_FALSE(plan_.held_out.empty()) << budget;
+    EXPECT_TRUE(candidates[choose_winners(candidates).front().index].held_out.beyond);
+  }
+  options_.budget = least_budget();
+  run_race(model_, windows_, options_, *store_, {});
+  EXPECT_TRUE(plan_.held_out.empty()) << "it goes before the last window that chooses";
+}
+
+// ---- settings that are all as good: what was chosen is flattered by the windows that chose it
+
+constexpr double kTruth = 3;     // nats per token, of every setting on every text
+constexpr double kSpread = 0.1;  // of what a window happens to say of a setting
+
+class EqualSettings : public CellSource {
+ public:
+  EqualSettings(uint64_t study, size_t tokens) : study_(study), tokens_(tokens) {}
+
+  Kept find_or_measure(const CellKey& key, const IsWhole& /*unused*/,
+                       const Measure& /*unused*/) override {
+    std::mt19937_64 generator(std::hash<std::string>{}(key.scheme) + 1000 * study_ +
+                              static_cast<uint64_t>(key.window));
+    std::normal_distribution<double> noise(0, kSpread);
+    const double level = kTruth + (key.text == "plain" ? noise(generator) : 0);
+    Kept kept{.cell = {.losses = std::vector<double>(tokens_ - 1, level), .seconds = 1}};
+    for (double& loss : kept.cell.losses) loss += noise(generator);
+    return kept;
+  }
+
+ private:
+  uint64_t study_;
+  size_t tokens_;
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double standard_error(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double value : values) squares += std::pow(value - mean(values), 2);
+  const auto n = static_cast<double>(values.size());
+  return std::sqrt(squares / (n - 1) / n);
+}
+
+TEST_F(StoredRaceTest, FiguresOfWindowsThatAreHeldOutAreNotFlattered) {
+  options_.held_out = {3, 7};
+  options_.search = 4;
+  std::vector<double> chosen;
+  std::vector<double> held_out;
+  std::vector<double> found;  // by the search
+  for (uint64_t study = 0; study < 30; ++study) {
+    EqualSettings cells(study, kTarget);
+    const std::vector<Candidate> candidates = run_race(model_, windows_, options_, cells, {});
+    const Winner overall = choose_winners(candidates).front();
+    const Candidate& lowest = candidates[overall.lowest.value_or(overall.index)];
+    ASSERT_TRUE(lowest.held_out.beyond);
+    chosen.push_back(lowest.beyond->mean);
+    held_out.push_back(lowest.held_out.beyond->mean);
+    if (!lowest.found_by.empty()) found.push_back(lowest.held_out.beyond->mean);
+  }
+  EXPECT_LT(mean(chosen), kTruth - 5 * standard_error(chosen)) << "the winner's curse";
+  EXPECT_LT(mean(chosen), kTruth - kSpread / 2);
+  EXPECT_NEAR(mean(held_out), kTruth, 3 * standard_error(held_out));
+  EXPECT_FALSE(found.empty()) << "some were found by the search";
 }
 
 // The study's losses are far below those of the model, so that nothing found comes near them.

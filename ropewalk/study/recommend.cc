@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <tuple>
 
 #include "ropewalk/study/search_past.h"
 
@@ -13,111 +11,6 @@ namespace ropewalk {
 namespace {
 
 constexpr double kFails = 0.3;  // loss beyond L over loss inside it that we call failing
-
-bool holds_zero(const Estimate& estimate) {
-  if (!estimate.interval) return estimate.mean == 0;
-  return estimate.interval->low <= 0 && estimate.interval->high >= 0;
-}
-
-std::string with_interval(const Estimate& estimate) {
-  std::string text = fmt::format("{:.3f}", estimate.mean);
-  if (estimate.interval)
-    text += fmt::format(" ({:.3f} to {:.3f})", estimate.interval->low, estimate.interval->high);
-  return text;
-}
-
-bool leaves_short_text(const Candidate& candidate) {
-  const std::optional<Estimate>& cost = candidate.inside_cost;
-  if (!cost) return false;
-  if (!cost->interval) return std::abs(cost->mean) < kUntouched;
-  return cost->interval->low > -kUntouched && cost->interval->high < kUntouched;
-}
-
-bool can_be(Role role, const Candidate& candidate) {
-  if (!candidate.finalist || !candidate.recommended || candidate.truncates) return false;
-  if (!std::isfinite(rank_value(candidate))) return false;
-  return role == Role::kBestOverall || (role == Role::kBestPortable ? candidate.portability.portable
-                                                                    : leaves_short_text(candidate));
-}
-
-// Not told from the lowest.
-bool is_sufficient(const Candidate& candidate, const Candidate& lowest) {
-  const std::optional<Estimate> more = rank_difference(candidate, lowest);
-  return more && holds_zero(*more) && more->mean <= kWorthSaying;
-}
-
-class Judge {
- public:
-  explicit Judge(const std::vector<Candidate>& candidates) : candidates_(candidates) {
-    for (const Candidate& candidate : candidates) names_.push_back(candidate.scheme);
-  }
-
-  std::optional<Winner> choose(Role role) const {
-    std::vector<size_t> pool;
-    for (size_t k = 0; k < candidates_.size(); ++k) {
-      if (can_be(role, candidates_[k])) pool.push_back(k);
-    }
-    if (pool.empty()) return std::nullopt;
-    std::ranges::stable_sort(pool, {}, [&](size_t k) { return rank_value(candidates_[k]); });
-    const size_t lowest = pool.front();
-    Winner winner{.role = role, .index = lowest};
-    std::vector<size_t> ties;
-    for (const size_t k : pool) {
-      if (k == lowest || !is_sufficient(candidates_[k], candidates_[lowest])) continue;
-      ties.push_back(k);
-      if (change_key(k) < change_key(winner.index)) winner.index = k;
-    }
-    if (winner.index != lowest) winner.lowest = lowest;
-    const auto next = std::ranges::find_if(pool, [&](size_t k) { return k != winner.index; });
-    if (next != pool.end()) {
-      winner.next = *next;
-      winner.lead = rank_difference(candidates_[*next], candidates_[winner.index]);
-    }
-    add_doubts(winner, ties);
-    return winner;
-  }
-
- private:
-  std::tuple<SchemeChange, double> change_key(size_t k) const {
-    return {candidates_[k].change, rank_value(candidates_[k])};
-  }
-
-  void add_doubts(Winner& winner, const std::vector<size_t>& ties) const {
-    const std::string& scheme = candidates_[winner.index].scheme;
-    if (winner.next && !winner.lead) {
-      winner.doubts.push_back(fmt::format("{} and {} did not run the same windows.", scheme,
-                                          candidates_[*winner.next].scheme));
-    } else if (winner.lead && !winner.lead->interval) {
-      winner.doubts.push_back(
-          fmt::format("{} leads by {:.3f} over {} on one window, which gives no interval.", scheme,
-                      winner.lead->mean, candidates_[*winner.next].scheme));
-    } else if (winner.lead && holds_zero(*winner.lead)) {
-      std::string text = fmt::format("intervals overlap: {} leads by {} over {}", scheme,
-                                     with_interval(*winner.lead), candidates_[*winner.next].scheme);
-      if (ties.size() > 1) text += fmt::format("; {} settings are not told apart", ties.size() + 1);
-      winner.doubts.push_back(text + ".");
-    }
-    if (!candidates_[winner.index].found_by.empty()) {
-      const auto searched = std::ranges::count_if(
-          candidates_, [](const Candidate& candidate) { return !candidate.found_by.empty(); });
-      winner.doubts.push_back(
-          fmt::format("{} comes from a search over {} settings on these very windows, which "
-                      "flatter it: other text may say otherwise.",
-                      scheme, searched));
-    }
-    for (const GridLine& line : grid_lines(scheme, names_)) {
-      if (!line.is_edge()) continue;
-      winner.doubts.push_back(fmt::format("{} has the {} {} of {} tried: one beyond may be better.",
-                                          scheme, line.at == 0 ? "smallest" : "largest",
-                                          line.parameter, line.settings.size()));
-    }
-  }
-
-  const std::vector<Candidate>& candidates_;
-  std::vector<std::string> names_;
-};
-
-// ---- sentences
 
 std::string titles(const std::vector<Winner>& winners, size_t index) {
   std::string text;
@@ -158,6 +51,34 @@ void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winne
                               to_string(winner.role), candidates[*winner.next].scheme,
                               with_interval(*winner.lead)));
   }
+}
+
+// ", yarn,factor=4 is 0.040 (0.030 to 0.050) behind"
+std::string behind(const std::string& scheme, const char* as, const Estimate& lead) {
+  const bool ahead = lead.mean < 0;
+  return fmt::format(", {}{} is {} {}", scheme, as, with_interval(ahead ? negated(lead) : lead),
+                     ahead ? "ahead" : "behind");
+}
+
+// The winner's figures on windows that took no part in choosing it.
+void tell_held_out(const std::vector<Candidate>& candidates, const Winner& winner,
+                   const StudyScope& scope, std::vector<std::string>& why) {
+  const Candidate& one = candidates[winner.index];
+  const HeldOut& own = one.held_out;
+  if (!own.beyond) return;
+  std::string text = fmt::format(
+      "On {} window{} that took no part in choosing: {} loses {} nats per token beyond {}",
+      own.tallies.beyond.size(), own.tallies.beyond.size() == 1 ? "" : "s", one.scheme,
+      with_interval(*own.beyond), scope.trained_length);
+  if (own.copy_beyond)
+    text += fmt::format(", gains {} where a passage repeats", with_interval(*own.copy_beyond));
+  if (own.inside_cost) text += fmt::format(", at {:+.3f} on short text", own.inside_cost->mean);
+  if (winner.held_out_lead)
+    text += behind(candidates[*winner.next].scheme, ", the next best,", *winner.held_out_lead);
+  if (winner.held_out_grid_lead && winner.grid != winner.next)
+    text +=
+        behind(candidates[*winner.grid].scheme, ", the grid's best,", *winner.held_out_grid_lead);
+  why.push_back(text + ".");
 }
 
 std::string where_declared_fails(const Candidate& declared) {
@@ -255,6 +176,12 @@ void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& sco
                  std::vector<std::string>& why) {
   if (!scope.left_out.empty())
     why.push_back(fmt::format("Doubt: the budget let the race run {}.", scope.left_out));
+  if (scope.held_out == 0) {
+    why.push_back(fmt::format(
+        "Doubt: {}: every figure is of windows that were chosen by, which flatters the winners.",
+        scope.windows == 1 ? "there is one window, so that none is held out"
+                           : "no window is held out"));
+  }
   if (scope.long_documents < kFewDocuments) {
     why.push_back(fmt::format(
         "Doubt: only {} document{} of more than {} tokens. Other texts may say "
@@ -292,18 +219,6 @@ void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& sco
 
 }  // namespace
 
-std::string to_string(Role role) {
-  switch (role) {
-    case Role::kBestOverall:
-      return "best overall";
-    case Role::kBestPortable:
-      return "best portable";
-    case Role::kBestUntouched:
-      return "best without touching short text";
-  }
-  return "";
-}
-
 const Winner* Recommendation::find(Role role) const {
   const auto found = std::ranges::find(winners, role, &Winner::role);
   return found == winners.end() ? nullptr : &*found;
@@ -314,31 +229,9 @@ std::optional<size_t> Recommendation::index_of(Role role) const {
   return winner == nullptr ? std::nullopt : std::optional(winner->index);
 }
 
-double rank_value(const Candidate& candidate) {
-  const double gain = candidate.copy_beyond ? candidate.copy_beyond->mean : 0;
-  const double rank = telling_mean(candidate) - kCopyShare * gain;
-  return std::isnan(rank) ? std::numeric_limits<double>::infinity() : rank;
-}
-
-std::optional<Estimate> rank_difference(const Candidate& a, const Candidate& b) {
-  const auto same_counts = [](const std::vector<Tally>& one, const std::vector<Tally>& other) {
-    return std::ranges::equal(one, other, {}, &Tally::count, &Tally::count);
-  };
-  const Tallies& one = a.tallies;
-  const Tallies& other = b.tallies;
-  if (!same_counts(one.telling(), other.telling())) return std::nullopt;
-  if (!same_counts(one.copy_beyond, other.copy_beyond)) return std::nullopt;
-  return estimate_sum(
-      {{.windows = tally_difference(one.telling(), other.telling())},
-       {.windows = tally_difference(one.copy_beyond, other.copy_beyond), .weight = -kCopyShare}});
-}
-
 Recommendation recommend(const std::vector<Candidate>& candidates, const StudyScope& scope) {
   Recommendation result;
-  const Judge judge(candidates);
-  for (const Role role : kRoles) {
-    if (const std::optional<Winner> winner = judge.choose(role)) result.winners.push_back(*winner);
-  }
+  result.winners = choose_winners(candidates);
   std::vector<std::string>& why = result.why;
   const auto declared = std::ranges::find(candidates, "declared", &Candidate::scheme);
   if (declared != candidates.end()) tell_declared(*declared, scope.trained_length, why);
@@ -362,7 +255,9 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                                   scope.trained_length));
     }
     told.push_back(winner.index);
-    if (!is_told(winner)) tell_evidence(candidates, winner, why);
+    if (is_told(winner)) continue;
+    tell_evidence(candidates, winner, why);
+    tell_held_out(candidates, winner, scope, why);
   }
   why.push_back(
       fmt::format("Ranked by loss beyond {} less {} of the copy gain there; of settings that are "
@@ -375,6 +270,10 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
   tell_doubts(candidates, scope, why);
   for (const Winner& winner : result.winners) {
     if (is_told(winner)) continue;
+    if (scope.held_out > 0 && !candidates[winner.index].held_out.beyond) {
+      why.push_back(fmt::format("Doubt: {} has not run the windows that are held out.",
+                                candidates[winner.index].scheme));
+    }
     for (const std::string& doubt : winner.doubts) why.push_back("Doubt: " + doubt);
   }
   return result;

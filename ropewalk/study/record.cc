@@ -76,6 +76,7 @@ WindowFacts read_window(const Json& json, const std::string& place) {
                      .first = whole(json, "first", place),
                      .tokens = whole(json, "tokens", place)};
   window.left_out = json.value("left_out", false);
+  window.held_out = json.value("held_out", false);
   for (const Json& repeat : json.at("repeats")) {
     const std::string own = place + ": repeats";
     window.repeats.push_back({.first = whole(repeat, 0, own),
@@ -201,6 +202,7 @@ std::string to_json(const StudyFacts& facts) {
   for (const WindowFacts& window : facts.windows) {
     Json row = {{"document", window.document}, {"first", window.first}, {"tokens", window.tokens}};
     if (window.left_out) row["left_out"] = true;
+    if (window.held_out) row["held_out"] = true;
     row["repeats"] = Json::array();
     for (const Repeat& repeat : window.repeats) {
       row["repeats"].push_back(Json::array({repeat.first, repeat.length, repeat.distance}));

@@ -33,6 +33,7 @@ struct WindowFacts {
   int64_t tokens = 0;           // BOS included
   std::vector<Repeat> repeats;  // of the copy test; empty where none is run on it
   bool left_out = false;        // for want of time: nothing counts that was run on it
+  bool held_out = false;        // took no part in choosing, but tells of what was chosen
 };
 
 struct StudyFacts {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "ropewalk/base/error.h"
 
@@ -55,9 +56,16 @@ void check_repeats(const StudyContents& study, const StudyFacts& facts) {
 // The windows that a scheme has run, and what was measured there.
 struct Scored {
   Candidate candidate;
-  std::vector<size_t> windows;
-  bool whole = false;
+  std::vector<size_t> windows;   // that choose
+  std::vector<size_t> held_out;  // that do not
 };
+
+// Of a study's windows those that choose.
+size_t choosing_windows(const StudyFacts& facts) {
+  return static_cast<size_t>(std::ranges::count_if(facts.windows, [](const WindowFacts& window) {
+    return !window.left_out && !window.held_out;
+  }));
+}
 
 Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFacts& scheme,
              const SchemeFacts* declared) {
@@ -68,21 +76,22 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
     candidate.tokens += static_cast<int64_t>(cell.losses.size()) + 1;
   };
   for (size_t w = 0; w < facts.windows.size(); ++w) {
+    const bool held_out = facts.windows[w].held_out;
+    Tallies& tallies = held_out ? candidate.held_out.tallies : candidate.tallies;
     if (const Cell* plain = cell_of(study, facts, scheme.scheme, "plain", w)) {
-      candidate.tallies.add_losses(plain->losses, facts.trained_length);
-      scored.windows.push_back(w);
+      tallies.add_losses(plain->losses, facts.trained_length);
+      (held_out ? scored.held_out : scored.windows).push_back(w);
       count(*plain);
     }
     const CopyCells cells = copy_cells(study, facts, scheme.scheme, w);
     if (!cells) continue;
-    candidate.tallies.add_copy(copy_gain(test_of(facts.windows[w]), facts.trained_length,
-                                         cells.repeated->losses, cells.control->losses));
+    tallies.add_copy(copy_gain(test_of(facts.windows[w]), facts.trained_length,
+                               cells.repeated->losses, cells.control->losses));
     count(*cells.repeated);
     count(*cells.control);
   }
-  scored.whole = static_cast<std::ptrdiff_t>(scored.windows.size()) ==
-                 std::ranges::count(facts.windows, false, &WindowFacts::left_out);
-  candidate.finalist = scored.whole && (scheme.finalist || facts.finished.empty());
+  candidate.finalist = scored.windows.size() == choosing_windows(facts) &&
+                       (scheme.finalist || facts.finished.empty());
   return scored;
 }
 
@@ -126,6 +135,14 @@ void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate
     candidate.inside_cost = estimate_difference(own.inside, declared_inside);
 }
 
+void fill_held_out(std::span<const Tally> declared_inside, HeldOut& held_out) {
+  const Tallies& own = held_out.tallies;
+  held_out.beyond = estimate(own.beyond);
+  held_out.copy_beyond = estimate(own.copy_beyond);
+  if (declared_inside.size() == own.inside.size())
+    held_out.inside_cost = estimate_difference(own.inside, declared_inside);
+}
+
 void fill_shape(std::span<const std::vector<Tally>> declared_runs, int64_t trained_length,
                 Candidate& candidate) {
   const std::vector<std::vector<Tally>>& own = candidate.tallies.runs;
@@ -147,9 +164,11 @@ void sort_candidates(std::vector<Candidate>& candidates) {
 StudyScope scope_of(const StudyFacts& facts) {
   StudyScope scope{.trained_length = facts.trained_length,
                    .target_length = facts.target_length,
+                   .windows = choosing_windows(facts),
                    .left_out = facts.left_out};
   const WindowFacts* last = nullptr;
   for (const WindowFacts& window : facts.windows) {
+    scope.held_out += window.held_out && !window.left_out;
     if (window.left_out || window.tokens <= facts.trained_length + 1) continue;
     // Windows stand in reading order, and names are without folders.
     if (last == nullptr || last->document != window.document || window.first <= last->first)
@@ -174,24 +193,31 @@ std::vector<Candidate> candidates_of(const StudyContents& study) {
     Scored scored = score(study, facts, scheme, as_file == schemes.end() ? nullptr : &*as_file);
     if (scored.windows.empty()) continue;
     if (scheme.scheme == "declared") {
-      const Tallies& own = scored.candidate.tallies;
-      for (size_t k = 0; k < scored.windows.size(); ++k)
-        declared[scored.windows[k]] = {.inside = own.inside[k], .runs = own.runs[k]};
+      const auto keep = [&](const std::vector<size_t>& windows, const Tallies& own) {
+        for (size_t k = 0; k < windows.size(); ++k)
+          declared[windows[k]] = {.inside = own.inside[k], .runs = own.runs[k]};
+      };
+      keep(scored.windows, scored.candidate.tallies);
+      keep(scored.held_out, scored.candidate.held_out.tallies);
     }
     all.push_back(std::move(scored));
   }
   std::vector<Candidate> candidates;
   for (Scored& scored : all) {
-    std::vector<Tally> inside;
-    std::vector<std::vector<Tally>> runs;
-    for (const size_t w : scored.windows) {
-      const auto found = declared.find(w);
-      if (found == declared.end()) continue;
-      inside.push_back(found->second.inside);
-      runs.push_back(found->second.runs);
-    }
+    const auto declared_over = [&](const std::vector<size_t>& windows) {
+      std::pair<std::vector<Tally>, std::vector<std::vector<Tally>>> found;  // inside, runs
+      for (const size_t w : windows) {
+        const auto own = declared.find(w);
+        if (own == declared.end()) continue;
+        found.first.push_back(own->second.inside);
+        found.second.push_back(own->second.runs);
+      }
+      return found;
+    };
+    const auto [inside, runs] = declared_over(scored.windows);
     fill_estimates(inside, scored.candidate);
     fill_shape(runs, facts.trained_length, scored.candidate);
+    fill_held_out(declared_over(scored.held_out).first, scored.candidate.held_out);
     candidates.push_back(std::move(scored.candidate));
   }
   sort_candidates(candidates);
@@ -202,6 +228,7 @@ std::vector<std::vector<double>> losses_of(const StudyContents& study, const Stu
                                            const std::string& scheme) {
   std::vector<std::vector<double>> losses;
   for (size_t w = 0; w < facts.windows.size(); ++w) {
+    if (facts.windows[w].held_out) continue;
     if (const Cell* plain = cell_of(study, facts, scheme, "plain", w))
       losses.push_back(plain->losses);
   }
@@ -212,6 +239,7 @@ std::vector<CopyAtDistance> copy_by_distance(const StudyContents& study, const S
                                              const std::string& scheme) {
   std::map<int64_t, std::vector<Tally>> by_distance;
   for (size_t w = 0; w < facts.windows.size(); ++w) {
+    if (facts.windows[w].held_out) continue;
     const CopyCells cells = copy_cells(study, facts, scheme, w);
     if (!cells) continue;
     const CopyTest test = test_of(facts.windows[w]);

@@ -25,6 +25,10 @@ Candidate candidate_of(const SchemeFacts& scheme, const std::string& engine,
 //   declared_inside  of "declared" over the same windows; empty where it did not run them
 void fill_estimates(std::span<const Tally> declared_inside, Candidate& candidate);
 
+// Fills the estimates of windows that are held out from their tallies.
+//   declared_inside  of "declared" over the same windows; empty where it did not run them
+void fill_held_out(std::span<const Tally> declared_inside, HeldOut& held_out);
+
 // Fills its shape, where declared ran the same windows.
 //   declared_runs  as Tallies::runs, of "declared" over the same windows
 void fill_shape(std::span<const std::vector<Tally>> declared_runs, int64_t trained_length,
@@ -42,11 +46,11 @@ void sort_candidates(std::vector<Candidate>& candidates);
 // Throws Error where the study does not say what it measured.
 std::vector<Candidate> candidates_of(const StudyContents& study);
 
-// Losses of the scheme's windows, by window; empty where the study has none.
+// Losses of the scheme's windows that choose, by window; empty where the study has none.
 std::vector<std::vector<double>> losses_of(const StudyContents& study, const StudyFacts& facts,
                                            const std::string& scheme);
 
-// Copy gain at each distance of the copy test, over windows. Sorted by distance.
+// Copy gain at each distance of the copy test, over windows that choose. Sorted by distance.
 struct CopyAtDistance {
   int64_t distance = 0;
   Estimate gain;  // nats per repeated token

@@ -116,6 +116,32 @@ TEST(Results, AnUnfinishedStudyHasThoseAsFinalistsThatRanAll) {
   EXPECT_DOUBLE_EQ(candidates[1].inside_cost->mean, 0.25) << "over the window that both ran";
 }
 
+TEST(Results, WindowsThatAreHeldOutAreToldApart) {
+  StudyContents study = study_of({"declared", "rope"}, 3);
+  StudyFacts facts = facts_of(3);
+  facts.windows[1].held_out = true;
+  study.records[kFactsRecord] = to_json(facts);
+  study.cells[{"rope", "plain", 1}] = cell_of(2, 7);
+  std::vector<Candidate> candidates = candidates_of(study);
+  EXPECT_EQ(candidates[0].scheme, "rope");
+  EXPECT_EQ(candidates[0].windows, 2u);
+  EXPECT_TRUE(candidates[0].finalist);
+  EXPECT_DOUBLE_EQ(candidates[0].beyond->mean, 4.75);
+  EXPECT_DOUBLE_EQ(candidates[0].inside_cost->mean, 0.25);
+  EXPECT_DOUBLE_EQ(candidates[0].held_out.beyond->mean, 7);
+  EXPECT_DOUBLE_EQ(candidates[0].held_out.inside_cost->mean, 1);
+  EXPECT_DOUBLE_EQ(candidates[0].held_out.copy_beyond->mean, 0.75);
+  EXPECT_EQ(losses_of(study, facts, "rope").size(), 2u);
+  EXPECT_EQ(copy_by_distance(study, facts, "rope").front().gain.count, 2);
+  EXPECT_EQ(scope_of(facts).windows, 2u);
+  EXPECT_EQ(scope_of(facts).held_out, 1u);
+
+  study.cells.erase({"rope", "plain", 1});
+  candidates = candidates_of(study);
+  EXPECT_TRUE(candidates[0].finalist) << "it ran all that choose";
+  EXPECT_FALSE(candidates[0].held_out.beyond);
+}
+
 TEST(Results, AStudyWithoutFactsSaysWhatToDo) {
   StudyContents study = study_of({"declared"});
   study.records.erase(kFactsRecord);
@@ -196,6 +222,20 @@ TEST(Merge, HoldsTheUnionAndTellsAnew) {
   const std::vector<Candidate> candidates = candidates_of(both);
   ASSERT_EQ(candidates.size(), 3u);
   for (const Candidate& candidate : candidates) EXPECT_TRUE(candidate.finalist);
+}
+
+TEST(Merge, WhatIsHeldOutOfOneAloneCountsInNeither) {
+  const StudyContents a = study_of({"declared"}, 3);
+  StudyContents b = a;
+  StudyFacts facts = facts_of(3);
+  facts.windows[2].held_out = true;
+  b.records[kFactsRecord] = to_json(facts);
+  for (const StudyContents& both : {merged(a, b), merged(b, a)}) {
+    const StudyScope scope = scope_of(study_facts(both));
+    EXPECT_EQ(scope.windows, 2u);
+    EXPECT_EQ(scope.held_out, 0u);
+  }
+  EXPECT_EQ(scope_of(study_facts(merged(b, b))).held_out, 1u);
 }
 
 // What another is writing stays, and so does what it made.

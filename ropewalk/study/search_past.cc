@@ -151,7 +151,7 @@ class Search {
     const ByKind<double> pass = track_.pass_seconds(bests());
     double seconds = kind == Kind::kPortable ? pass.portable : pass.other;
     if (seconds == 0) seconds = std::max(pass.always, pass.other);
-    return static_cast<double>(passes_of_one()) * seconds <= *options.budget - track_.spent();
+    return static_cast<double>(passes_of_one()) * seconds <= *left();
   }
 
   // Of the settings of one round, which do not go by each other's answers.
@@ -228,12 +228,29 @@ class Search {
         .value_or(false);
   }
 
+  // Of the windows that are held out, for all that they may be run by after the search.
+  RaceCost held_out() const {
+    ByKind<size_t> finalists = {.other = kMostTold};
+    for (const Runner& runner : track_.runners()) {
+      if (!runner.candidate.finalist || !runner.candidate.found_by.empty()) continue;
+      size_t& count = runner.kind == Kind::kAlways     ? finalists.always
+                      : runner.kind == Kind::kPortable ? finalists.portable
+                                                       : finalists.other;
+      ++count;
+    }
+    return held_out_cost(plan_, finalists, track_.pass_seconds(bests()));
+  }
+
+  // Of the budget, in seconds; nothing where there is none.
+  std::optional<double> left() const {
+    if (!track_.options().budget) return std::nullopt;
+    return *track_.options().budget - track_.spent() - held_out().seconds;
+  }
+
   void tell_plan() {
-    const RaceOptions& options = track_.options();
-    const auto left =
-        options.budget ? std::optional(*options.budget - track_.spent()) : std::optional<double>();
-    track_.set_planned(track_.done() + search_passes(plan_, options.search, tried_ - 1,
-                                                     track_.pass_seconds(bests()), left));
+    track_.set_planned(track_.done() + held_out().passes +
+                       search_passes(plan_, track_.options().search, tried_ - 1,
+                                     track_.pass_seconds(bests()), left()));
   }
 
   Track& track_;

@@ -80,11 +80,24 @@ std::vector<double> Track::score(Runner& runner, size_t window) {
 }
 
 void Track::copy_test(Runner& runner, size_t window) {
+  copy_test(runner, window, runner.candidate.tallies);
+}
+
+void Track::score_held_out(Runner& runner, size_t window) {
+  runner.candidate.held_out.tallies.add_losses(
+      losses(runner, "plain", window, windows_[window].ids), trained_);
+}
+
+void Track::copy_test_held_out(Runner& runner, size_t window) {
+  copy_test(runner, window, runner.candidate.held_out.tallies);
+}
+
+void Track::copy_test(Runner& runner, size_t window, Tallies& tallies) {
   const CopyTest test = make_copy_test(windows_[window], trained_);
   if (test.repeats.empty()) return;
   const std::vector<double> repeated = losses(runner, "repeated", window, test.repeated);
   const std::vector<double> control = losses(runner, "control", window, test.control);
-  runner.candidate.tallies.add_copy(copy_gain(test, trained_, repeated, control));
+  tallies.add_copy(copy_gain(test, trained_, repeated, control));
 }
 
 Cell Track::pass(Runner& runner, size_t window) {

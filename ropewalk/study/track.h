@@ -74,6 +74,9 @@ class Track {
   std::vector<double> score(Runner& runner, size_t window);
   // Both passes of the copy test of a window; none where it has no room for one.
   void copy_test(Runner& runner, size_t window);
+  // The same for a window that is held out.
+  void score_held_out(Runner& runner, size_t window);
+  void copy_test_held_out(Runner& runner, size_t window);
 
   // Losses of a window, as the study has them or as they are measured now; nothing is tallied, and
   // the time counts where the pass has its turn.
@@ -111,6 +114,7 @@ class Track {
                          const std::vector<int32_t>& ids);
   std::vector<double> losses(Runner& runner, const std::string& text, size_t window,
                              const std::vector<int32_t>& ids);
+  void copy_test(Runner& runner, size_t window, Tallies& tallies);
   double pass_seconds_of(const Runner& runner, size_t tokens) const;
   void label(const Runner& runner, const std::string& text, size_t window);
   void report(double share);

@@ -81,4 +81,23 @@ std::vector<Window> spread(std::vector<Window> windows, size_t count) {
   return chosen;
 }
 
+std::vector<size_t> hold_out(const std::vector<Window>& windows, int64_t trained_length,
+                             std::optional<size_t> count) {
+  std::vector<size_t> beyond;
+  for (size_t k = 0; k < windows.size(); ++k)
+    if (static_cast<int64_t>(windows[k].ids.size()) > trained_length + 1) beyond.push_back(k);
+  const size_t usual = beyond.size() < 2 ? 0 : std::max<size_t>(beyond.size() / 4, 1);
+  const size_t held = count.value_or(usual);
+  if (held > 0 && held >= beyond.size()) {
+    throw Error("held-out windows",
+                "must leave one to choose by, of " + std::to_string(beyond.size()) +
+                    " that reach beyond the trained length",
+                std::to_string(held), "hold out fewer, or measure on more")
+        .of(FaultKind::kOutOfRange);
+  }
+  std::vector<size_t> chosen;
+  for (size_t k = 1; k <= held; ++k) chosen.push_back(beyond[k * beyond.size() / held - 1]);
+  return chosen;
+}
+
 }  // namespace ropewalk

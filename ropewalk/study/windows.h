@@ -44,6 +44,14 @@ WindowSet cut_windows(const std::vector<Document>& documents, std::optional<int3
 //   windows  in reading order, as of cut_windows()
 std::vector<Window> spread(std::vector<Window> windows, size_t count);
 
+// Which of them shall take no part in choosing, rising: of those that reach beyond L, each the last
+// of so many neighbours, so that they lie in different documents where there are enough.
+//   windows  in reading order
+//   count    nothing: a quarter of those that reach beyond L, at least one of two
+// Throws Error where none would be left that reaches beyond L.
+std::vector<size_t> hold_out(const std::vector<Window>& windows, int64_t trained_length,
+                             std::optional<size_t> count);
+
 }  // namespace ropewalk
 
 #endif  // ROPEWALK_STUDY_WINDOWS_H_

@@ -89,5 +89,28 @@ TEST(Spread, TakesDocumentsFromAllOverWhereThereAreTooMany) {
             (std::vector<std::pair<size_t, int64_t>>{{0, 0}, {2, 0}, {4, 0}, {6, 0}}));
 }
 
+TEST(HoldOut, TakesAQuarterFromDifferentDocuments) {
+  std::vector<Window> windows;
+  for (size_t k = 0; k < 8; ++k)
+    windows.push_back({.document = k / 2, .ids = std::vector<int32_t>(20)});
+  EXPECT_EQ(hold_out(windows, 10, {}), (std::vector<size_t>{3, 7}));
+  EXPECT_EQ(hold_out(windows, 10, 4), (std::vector<size_t>{1, 3, 5, 7}));
+  EXPECT_TRUE(hold_out(windows, 10, 0).empty());
+  windows.resize(2);
+  EXPECT_EQ(hold_out(windows, 10, {}), std::vector<size_t>{1});
+  windows.resize(1);
+  EXPECT_TRUE(hold_out(windows, 10, {}).empty());
+}
+
+// A window that does not reach beyond L says nothing of what is asked.
+TEST(HoldOut, LeavesOneThatReachesBeyondTheTrainedLength) {
+  std::vector<Window> windows(5, {.ids = std::vector<int32_t>(20)});
+  windows[4].ids.resize(11);
+  EXPECT_EQ(hold_out(windows, 10, {}), std::vector<size_t>{3});
+  EXPECT_EQ(hold_out(windows, 10, 3), (std::vector<size_t>{0, 1, 3}));
+  EXPECT_THROW(hold_out(windows, 10, 4), Error);
+  EXPECT_THROW(hold_out({}, 10, 1), Error);
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -72,6 +72,7 @@ def extended(case: Case, documents: list, setting: str, folder: pathlib.Path, op
     """The answer of extend, and what it recommends as best portable; or the setting, where it takes another."""
     path = folder / "longer.gguf"
     race = ["--scheme", setting, "--copy-windows", 0] if setting else ["--copy-windows", 1]
+    race += ["--held-out", 0]  # llama.cpp reads all of them
     answer = ours("extend", case.model, "--to", case.target, "--ids", *documents, "--windows", len(documents),
                   "--precision", options.precision, "--threads", options.threads, "--study", folder / "study.db",
                   "-o", path, "--force", *race)
