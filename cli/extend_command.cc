@@ -353,7 +353,6 @@ Model open_checked(const Options& options, const std::optional<Ranks>& ranks, St
 
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  const auto begun = std::chrono::system_clock::now();
   const std::optional<Ranks> ranks = read_ranks(std::getenv);
   const TargetEngine engine = choose_engine(options);
   StudyText text;
@@ -373,7 +372,7 @@ void run(const Options& options) {
   RaceOptions race = race_options(options, engine, text, report);
   std::map<std::string, SchemeFacts> schemes = describe_schemes(model, race);
   SharedStudy study(options.study.empty() ? default_study(identity) : options.study, identity,
-                    ranks, begun, [&](StudyStore& store) {
+                    ranks, [&](StudyStore& store) {
                       put_facts(store, facts, schemes);
                       if (report.bias) put_bias(store, *report.bias);
                     });

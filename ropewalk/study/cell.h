@@ -2,7 +2,9 @@
 #ifndef ROPEWALK_STUDY_CELL_H_
 #define ROPEWALK_STUDY_CELL_H_
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,16 @@ namespace ropewalk {
 struct Cell {
   std::vector<double> losses;  // of every token of the window but the first
   double seconds = 0;          // what the pass cost when it was run
+
+  bool operator==(const Cell&) const = default;
 };
+
+// What no pass gives is not measured: a loss is -ln of a probability.
+inline bool is_measured(const std::vector<double>& losses) {
+  constexpr double kLeastLoss = -1e-3;  // what rounding makes of 0
+  return std::all_of(losses.begin(), losses.end(),
+                     [](double x) { return std::isfinite(x) && x >= kLeastLoss; });
+}
 
 // Names a cell within its study: a scheme, and one window under one reading of it.
 struct CellKey {

@@ -42,7 +42,7 @@ std::string bytes_of(const std::string& identity, const CellKey& key, const Cell
   const nlohmann::ordered_json header = {{"identity", identity},    {"scheme", key.scheme},
                                          {"text", key.text},        {"window", key.window},
                                          {"seconds", cell.seconds}, {"losses", cell.losses.size()}};
-  std::string bytes = header.dump() + "\n";
+  std::string bytes = dump_json(header) + "\n";
   const size_t start = bytes.size();
   bytes.resize(start + cell.losses.size() * sizeof(double));
   if (!cell.losses.empty())
@@ -130,7 +130,6 @@ CellFolder::CellFolder(const std::string& study, const StudyIdentity& identity,
 
 CellFolder::~CellFolder() {
   if (for_good_ && is_last()) remove_all();
-  close(present_);
 }
 
 // Whoever was the last may remove the folder between two of our steps.
@@ -144,26 +143,16 @@ void CellFolder::be_present() {
       throw Error(path_, "must be a folder of Ropewalk", "a file of another kind",
                   "move that file, or name another with --study");
     }
-    present_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (present_ < 0 && errno == ENOENT) continue;
-    if (present_ < 0) refuse(file, "cannot be opened");
-    if (flock(present_, LOCK_SH) != 0) {
-      const int error = errno;
-      close(present_);
-      errno = error;
-      refuse(file, "cannot be locked");
-    }
-    struct stat held = {};
-    if (fstat(present_, &held) == 0 && stat(file.c_str(), &status) == 0 &&
-        held.st_ino == status.st_ino) {
-      return;
-    }
-    close(present_);
+    present_ = NamedFile(file);
+    if (!present_.is_open() && errno == ENOENT) continue;
+    if (!present_.is_open()) refuse(file, "cannot be opened");
+    if (!present_.lock(LOCK_SH)) refuse(file, "cannot be locked");
+    if (present_.is_named()) return;
   }
   throw Error(path_, "cannot be kept", "removed again and again");
 }
 
-bool CellFolder::is_last() { return flock(present_, LOCK_EX | LOCK_NB) == 0; }
+bool CellFolder::is_last() { return present_.lock(LOCK_EX | LOCK_NB); }
 
 // Files of others stay, and the folder with them.
 void CellFolder::remove_all() const {
@@ -263,6 +252,7 @@ std::optional<std::pair<CellKey, Cell>> CellFolder::parse(const std::string& fil
   if (rest % sizeof(double) != 0 || rest / sizeof(double) != count) return std::nullopt;
   cell.second.losses.resize(count);
   if (count > 0) std::memcpy(cell.second.losses.data(), bytes.data() + end + 1, rest);
+  if (!is_measured(cell.second.losses) || !(cell.second.seconds >= 0)) return std::nullopt;
   return cell;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "ropewalk/study/cell.h"
+#include "ropewalk/study/named_file.h"
 #include "ropewalk/study/study_lock.h"
 
 namespace ropewalk {
@@ -54,7 +55,7 @@ class CellFolder {
   // What others have put into the folder is seen from here on.
   void look() const;
   bool has(const CellKey& key) const;
-  // Nothing where it is not there; a damaged file is removed. Throws Error where it is of another
+  // Nothing where it is not there; a damaged file is removed, and one of what no pass gives. Throws Error where it is of another
   // study, or cannot be removed.
   std::optional<Cell> find(const CellKey& key) const;
   // The first that is published stays: cells of equal key differ in their seconds.
@@ -95,7 +96,7 @@ class CellFolder {
   std::string identity_;  // digest
   std::chrono::milliseconds silence_;
   std::map<std::string, Silence> silent_;
-  int present_ = -1;  // descriptor of a file that all who are present have locked together
+  NamedFile present_;  // that all who are present have locked together
   bool for_good_ = false;
 };
 

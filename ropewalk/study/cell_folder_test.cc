@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -151,6 +153,20 @@ TEST_F(CellFolderTest, DamagedCellsAreRemovedAndOthersFilesStay) {
     last.leave_for_good();
   }
   EXPECT_TRUE(fs::exists(folder() + "/notes.txt"));
+}
+
+TEST_F(CellFolderTest, WhatNoPassGivesIsDamage) {
+  const CellFolder mine(study(), identity_);
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Cell& cell : {Cell{.losses = {1, NAN}}, Cell{.losses = {infinite}},
+                           Cell{.losses = {-1}}, Cell{.losses = {1}, .seconds = -1}}) {
+    mine.publish(key_, cell);
+    EXPECT_FALSE(mine.find(key_));
+    EXPECT_FALSE(mine.has(key_));
+    mine.publish(key_, cell);
+    mine.for_each([](const CellKey& key, const Cell&) { FAIL() << key.scheme; });
+    EXPECT_FALSE(mine.has(key_));
+  }
 }
 
 TEST_F(CellFolderTest, CellsOfAnotherStudyAreRefused) {

@@ -4,7 +4,7 @@
 //   "scheme/<name>"   SchemeFacts of each candidate
 //   "outcome"         what the last finished run found, as `extend --json` prints it
 //   "table/<name>"    any other measurement, as ropewalk/report/table.h spells it
-//   "job"             which job of several ranks finished it last, and when (study/shared_study.h)
+//   "job"             which job of several ranks finished it last, and how often (study/job_state.h)
 #ifndef ROPEWALK_STUDY_RECORD_H_
 #define ROPEWALK_STUDY_RECORD_H_
 

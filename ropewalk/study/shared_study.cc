@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
@@ -17,8 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kOpening = "opening";
-constexpr const char* kOpen = "open";     // the folder has all that the study has
 constexpr milliseconds kHeadStart{2000};  // of rank 0, whose output some launchers show first
 // A disk takes as long for a transaction as a small model for a pass; until then the folder has its
 // cells.
@@ -38,23 +35,13 @@ class Pause {
   milliseconds length_{2};
 };
 
-std::string note_of(const Ranks& ranks, const char* state) {
-  return nlohmann::json({{"job", ranks.job}, {"size", ranks.size}, {"state", state}}).dump();
-}
-
-int64_t milliseconds_of(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
-}
-
 }  // namespace
 
 SharedStudy::SharedStudy(const std::string& path, const StudyIdentity& identity,
-                         std::optional<Ranks> ranks, std::chrono::system_clock::time_point started,
-                         std::function<void(StudyStore&)> on_held)
+                         std::optional<Ranks> ranks, std::function<void(StudyStore&)> on_held)
     : path_(refuse_other_files(path)),
       identity_(identity),
       ranks_(std::move(ranks)),
-      started_(started),
       on_held_(std::move(on_held)) {
   ranks_ ? join() : hold(std::make_unique<StudyLock>(path_));
 }
@@ -78,11 +65,20 @@ void SharedStudy::hold_or_hear_of_holder() {
   for (Pause pause;; pause.wait()) {
     const auto now = Clock::now();
     if ((ranks_->rank == 0 || now - start > kHeadStart) && hold_if_free()) return;
-    const std::string note = folder_->note();
-    if (note == note_of(*ranks_, kOpen)) return;
-    if (note == note_of(*ranks_, kOpening)) heard = now;
+    if (const auto job = parse_job_state(folder_->note(), *ranks_)) {
+      if (hear_of(*job)) return;
+      heard = now;
+    }
     if (now - heard > kPatience) return hold(std::make_unique<StudyLock>(path_));
   }
+}
+
+// Whether the holder has said what this rank must know.
+bool SharedStudy::hear_of(const JobState& job) {
+  if (job.stage != JobStage::kOpen) return false;
+  invocation_ = job.next_of(ranks_->rank);
+  is_over_ = invocation_ < job.invocation;
+  return true;
 }
 
 bool SharedStudy::hold_if_free() {
@@ -94,7 +90,7 @@ bool SharedStudy::hold_if_free() {
 }
 
 void SharedStudy::hold(std::unique_ptr<StudyLock> lock) {
-  if (ranks_) folder_->put_note(note_of(*ranks_, kOpening));
+  if (ranks_) folder_->put_note(to_json(*ranks_, new_job(*ranks_)));
   auto store = std::make_unique<StudyStore>(std::move(lock), path_, identity_);
   if (ranks_ && was_finished(*store)) {
     is_over_ = true;
@@ -105,7 +101,8 @@ void SharedStudy::hold(std::unique_ptr<StudyLock> lock) {
     take_in_what_was_left();
   } else {
     exchange_cells();
-    folder_->put_note(note_of(*ranks_, kOpen));
+    job_.stage = JobStage::kOpen;
+    folder_->put_note(to_json(*ranks_, job_));
   }
   on_held_(*store_);
 }
@@ -127,22 +124,33 @@ void SharedStudy::exchange_cells() {
   if (!stored_) stored_ = folder_->names();
 }
 
+// Where both have a cell, the study's stays, for all ranks go by equal times.
 void SharedStudy::take_in(const CellFolder& folder) {
   std::map<CellKey, Cell> missing;
   folder.for_each([&](const CellKey& key, const Cell& cell) {
-    if (!store_->find(key)) missing[key] = cell;
+    const std::optional<Cell> own = store_->find(key);
+    if (!own) {
+      missing[key] = cell;
+    } else if (*own != cell) {
+      folder.remove(key);
+    }
   });
   store_->insert_all(missing);
 }
 
-// By a rank of this job, since this process was started: an earlier study of the same job is none
-// of ours.
-bool SharedStudy::was_finished(const StudyStore& store) const {
-  const auto record = store.record(kJobRecord);
-  if (!record) return false;
-  const auto json = nlohmann::json::parse(*record, nullptr, false);
-  return json.is_object() && json.value("job", nlohmann::json()) == ranks_->job &&
-         json.value("finished", nlohmann::json(0)) > milliseconds_of(started_);
+// By another rank, in the invocation that this process belongs to; which is then seen.
+bool SharedStudy::was_finished(StudyStore& store) {
+  const std::string record = store.record(kJobRecord).value_or("");
+  job_ = parse_job_state(record, *ranks_).value_or(new_job(*ranks_));
+  if (invocation_ == 0) invocation_ = job_.next_of(ranks_->rank);
+  const bool finished = invocation_ <= job_.invocation;
+  if (finished) {
+    job_.seen[static_cast<size_t>(ranks_->rank)] = invocation_;
+    store.put_records({{kJobRecord, to_json(*ranks_, job_)}});
+  } else {
+    job_.invocation = invocation_;
+  }
+  return finished;
 }
 
 bool SharedStudy::await_hold() {
@@ -152,9 +160,10 @@ bool SharedStudy::await_hold() {
 
 void SharedStudy::finish() {
   if (!ranks_) return;
-  const nlohmann::json record = {{"job", ranks_->job},
-                                 {"finished", milliseconds_of(std::chrono::system_clock::now())}};
-  store_->put_records({{kJobRecord, record.dump()}});
+  job_.stage = JobStage::kFinished;
+  job_.seen[static_cast<size_t>(ranks_->rank)] = invocation_;
+  folder_->put_note(to_json(*ranks_, job_));  // who comes from now on is not of this invocation
+  store_->put_records({{kJobRecord, to_json(*ranks_, job_)}});
   folder_->leave_for_good();
 }
 
@@ -169,7 +178,9 @@ CellSource::Kept SharedStudy::find_or_measure(const CellKey& key, const IsWhole&
     if (std::optional<Cell> cell = find(key, is_whole))
       return {.cell = std::move(*cell),
               .was_stored = stored_ && stored_->contains(folder_->name_of(key))};
-    if (!try_measure({key, measure})) pause.wait();
+    std::optional<Cell> own;
+    if (!try_measure({key, measure}, &own)) pause.wait();
+    if (own && !is_measured(own->losses)) return {.cell = std::move(*own)};  // no file keeps it
   }
 }
 
@@ -221,12 +232,16 @@ void SharedStudy::share(const std::vector<Wanted>& wanted,
 }
 
 // False while a living process measures it.
-bool SharedStudy::try_measure(const Wanted& wanted) {
+//   own  set where this rank has measured it
+bool SharedStudy::try_measure(const Wanted& wanted, std::optional<Cell>* own) {
   hold_if_free();
   const std::unique_ptr<CellClaim> claim = folder_->claim(wanted.key);
   if (claim == nullptr) return false;
   folder_->look();
-  if (!folder_->has(wanted.key)) folder_->publish(wanted.key, timed_cell(wanted.measure));
+  if (folder_->has(wanted.key)) return true;
+  Cell cell = timed_cell(wanted.measure);
+  if (is_measured(cell.losses)) folder_->publish(wanted.key, cell);
+  if (own != nullptr) *own = std::move(cell);
   return true;
 }
 

@@ -5,7 +5,6 @@
 #ifndef ROPEWALK_STUDY_SHARED_STUDY_H_
 #define ROPEWALK_STUDY_SHARED_STUDY_H_
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "ropewalk/study/cell_folder.h"
+#include "ropewalk/study/job_state.h"
 #include "ropewalk/study/ranks.h"
 #include "ropewalk/study/store.h"
 
@@ -25,12 +25,10 @@ class SharedStudy : public CellSource {
   // study.
   //   path, identity  as StudyStore has them
   //   ranks           nothing: alone
-  //   started         when this process was
   //   on_held         told once, when this process comes to hold the study's file; at once, or when
   //                   it takes over from a rank that died
   // Throws Error as StudyStore does; where another job has the study, too.
   SharedStudy(const std::string& path, const StudyIdentity& identity, std::optional<Ranks> ranks,
-              std::chrono::system_clock::time_point started,
               std::function<void(StudyStore&)> on_held);
 
   // Null while another rank holds it.
@@ -52,22 +50,24 @@ class SharedStudy : public CellSource {
  private:
   void join();
   void hold_or_hear_of_holder();
+  bool hear_of(const JobState& job);
   bool hold_if_free();
   void hold(std::unique_ptr<StudyLock> lock);
-  bool was_finished(const StudyStore& store) const;
+  bool was_finished(StudyStore& store);
   void take_in_what_was_left();
   void exchange_cells();
   void take_in(const CellFolder& folder);  // what the study lacks
   std::optional<Cell> find(const CellKey& key, const IsWhole& is_whole);
-  bool try_measure(const Wanted& wanted);
+  bool try_measure(const Wanted& wanted, std::optional<Cell>* own = nullptr);
 
   std::string path_;
   StudyIdentity identity_;
   std::optional<Ranks> ranks_;
-  std::chrono::system_clock::time_point started_;
   std::function<void(StudyStore&)> on_held_;
   std::unique_ptr<StudyStore> store_;
   std::unique_ptr<CellFolder> folder_;
+  JobState job_;            // as the one who holds the study has it
+  int64_t invocation_ = 0;  // that this process belongs to; 0: not known yet
   // Names of cells that were there when this rank came; nothing before it has looked.
   std::optional<std::set<std::string>> stored_;
   bool is_over_ = false;

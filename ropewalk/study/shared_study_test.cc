@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,14 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-using std::chrono::system_clock;
 
 // Ranks are threads here: locks belong to opened files, not to processes.
 class SharedStudyTest : public testing::Test {
  protected:
-  std::unique_ptr<SharedStudy> open(std::optional<Ranks> ranks,
-                                    system_clock::time_point started = system_clock::now()) {
-    return std::make_unique<SharedStudy>(path_, identity_, std::move(ranks), started,
+  std::unique_ptr<SharedStudy> open(std::optional<Ranks> ranks) {
+    return std::make_unique<SharedStudy>(path_, identity_, std::move(ranks),
                                          [this](StudyStore&) { ++held_; });
   }
   static Ranks rank(int number, const std::string& job = "job 1") {
@@ -92,12 +91,11 @@ TEST_F(SharedStudyTest, WhatItsJobMeasuredIsNotStoredBeforeForWhoeverTakesOver) 
 
 TEST_F(SharedStudyTest, RanksMeasureEveryCellOnceAndReadTheSame) {
   constexpr int64_t kCells = 60;
-  const system_clock::time_point started = system_clock::now();
   std::atomic<int> answers = 0;
   std::vector<std::jthread> ranks;
   for (int number = 0; number < 3; ++number) {
     ranks.emplace_back([&, number] {
-      const auto study = open(rank(number), started);
+      const auto study = open(rank(number));
       if (study->is_over()) return;
       study->share(wanted(kCells), [] {});
       for (int64_t w = 0; w < kCells; ++w) EXPECT_EQ(ask(*study, w).cell.losses, losses(w));
@@ -129,13 +127,55 @@ TEST_F(SharedStudyTest, WhereTheHolderDiesAnotherFinishes) {
 }
 
 TEST_F(SharedStudyTest, ARankThatComesLateLeavesTheAnswerToTheFirst) {
-  const auto started = system_clock::now() - milliseconds(50);
-  open(rank(0), started)->finish();
-  EXPECT_TRUE(open(rank(1), started)->is_over());
+  open(rank(0))->finish();
+  EXPECT_TRUE(open(rank(1))->is_over());
   EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
-  std::this_thread::sleep_for(milliseconds(5));
   EXPECT_FALSE(open(rank(0))->is_over()) << "the study is asked for again, by the same job";
-  EXPECT_FALSE(open(rank(0, "job 2"), started)->is_over());
+  EXPECT_FALSE(open(rank(1))->is_over()) << "and by its other ranks";
+  EXPECT_FALSE(open(rank(0, "job 2"))->is_over());
+}
+
+TEST_F(SharedStudyTest, ARankThatIsLateForOneInvocationTakesNoPartInTheNext) {
+  open(rank(0))->finish();
+  EXPECT_TRUE(open(rank(1))->is_over());
+  const auto second = open(rank(0));
+  EXPECT_TRUE(open(rank(2))->is_over()) << "it is of the first";
+  const auto other = open(rank(1));
+  EXPECT_FALSE(other->is_over());
+  EXPECT_EQ(other->held(), nullptr);
+  second->finish();
+}
+
+TEST_F(SharedStudyTest, EveryRankSeesEveryInvocationOnce) {
+  for (int invocation = 1; invocation <= 3; ++invocation) {
+    auto holder = open(rank(0));
+    auto other = open(rank(1));
+    EXPECT_FALSE(holder->is_over());
+    holder->finish();
+    holder.reset();
+    EXPECT_FALSE(other->await_hold()) << "one answers";
+    other.reset();
+    EXPECT_TRUE(open(rank(2))->is_over());
+  }
+  EXPECT_FALSE(fs::exists(CellFolder::path_of(path_)));
+}
+
+TEST_F(SharedStudyTest, WhatSaysNothingOfThisJobIsNotHeard) {
+  const JobState state = {.stage = JobStage::kOpen, .invocation = 2, .seen = {1, 1, 0}};
+  const std::string text = to_json(rank(0), state);
+  ASSERT_TRUE(parse_job_state(text, rank(1)));
+  EXPECT_EQ(parse_job_state(text, rank(1))->next_of(1), 2);
+  EXPECT_EQ(to_json(rank(0), *parse_job_state(text, rank(1))), text);
+  EXPECT_FALSE(parse_job_state(text, rank(0, "job 2")));
+  Ranks more = rank(0);
+  more.size = 4;
+  EXPECT_FALSE(parse_job_state(text, more));
+  for (const char* damaged :
+       {"", "{", "[]", R"({"job":"job 1"})", R"({"job":"job 1","finished":1790000000000})",
+        R"({"job":"job 1","stage":"open","invocation":-1,"seen":[0,0,0]})",
+        R"({"job":"job 1","stage":"open","invocation":1,"seen":[0,"a",0]})",
+        R"({"job":"job 1","stage":7,"invocation":1,"seen":[0,0,0]})"})
+    EXPECT_FALSE(parse_job_state(damaged, rank(0))) << damaged;
 }
 
 TEST_F(SharedStudyTest, AnotherJobIsRefused) {
@@ -179,6 +219,41 @@ TEST_F(SharedStudyTest, RanksGoOnWithAStudyThatWasBegunAlone) {
   EXPECT_TRUE(ask(*other, 2).was_stored);
   EXPECT_EQ(ask(*other, 2).cell.seconds, ask(*holder, 2).cell.seconds);
   EXPECT_EQ(passes_[2], 1);
+}
+
+TEST_F(SharedStudyTest, StudyAndFolderHaveTheSameTimes) {
+  const double seconds = ask(*open(std::nullopt), 2).cell.seconds;
+  {
+    const CellFolder left(path_, identity_);
+    left.publish(key(2), {.losses = losses(2), .seconds = 99});
+  }
+  const auto holder = open(rank(0));
+  const auto other = open(rank(1));
+  EXPECT_EQ(ask(*holder, 2).cell.seconds, seconds);
+  EXPECT_EQ(ask(*other, 2).cell.seconds, seconds);
+}
+
+// Alone, such a pass is run again whenever it is asked for.
+TEST_F(SharedStudyTest, WhatNoPassGivesIsKeptInNoFile) {
+  const auto study = open(rank(0));
+  const CellSource::Kept kept = study->find_or_measure(
+      key(1), [](const std::vector<double>&) { return true; },
+      [] {
+        return std::vector<double>{1, NAN};
+      });
+  EXPECT_EQ(kept.cell.losses.size(), 2u);
+  EXPECT_FALSE(kept.was_stored);
+  EXPECT_FALSE(CellFolder(path_, identity_).has(key(1)));
+}
+
+// A study may hold names that are no UTF-8.
+TEST_F(SharedStudyTest, NamesOfAStrangersStudyAreNoFault) {
+  {
+    StudyStore strange(path_, identity_);
+    strange.insert({"\xff\xfe", "plain", 0}, {.losses = {1, 2}, .seconds = 1});
+  }
+  const auto study = open(rank(0));
+  EXPECT_EQ(ask(*study, 1).cell.losses, losses(1));
 }
 
 // A cell of the right name that is not what this run asks for: as the store has it.

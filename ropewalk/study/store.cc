@@ -1,10 +1,5 @@
 #include "ropewalk/study/store.h"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <span>
 
 #include "ropewalk/base/error.h"
@@ -17,14 +12,7 @@ namespace ropewalk {
 namespace {
 
 constexpr const char* kSchemaVersion = "3";
-constexpr double kLeastLoss = -1e-3;  // what rounding makes of 0
 constexpr size_t kMostCellBytes = (size_t{1} << 24) * sizeof(double);
-
-// What no pass gives is not measured: a loss is -ln of a probability.
-bool is_measured(const std::vector<double>& losses) {
-  return std::all_of(losses.begin(), losses.end(),
-                     [](double x) { return std::isfinite(x) && x >= kLeastLoss; });
-}
 
 // Of losses and whose they are, so that damage is not taken for a measure.
 std::string checksum(const CellKey& key, const std::vector<double>& losses) {

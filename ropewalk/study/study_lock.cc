@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "ropewalk/base/error.h"
 
@@ -42,12 +43,11 @@ std::unique_ptr<StudyLock> StudyLock::try_take(const std::string& study) {
 }
 
 StudyLock::~StudyLock() {
-  if (descriptor_ < 0) return;
-  if (is_named()) unlink(path_.c_str());
-  close(descriptor_);
+  // Others may have taken us for dead.
+  if (file_.is_open() && file_.is_named()) unlink(path_.c_str());
 }
 
-void StudyLock::give_sign() const { futimens(descriptor_, nullptr); }
+void StudyLock::give_sign() const { futimens(file_.descriptor(), nullptr); }
 
 std::optional<std::chrono::nanoseconds> StudyLock::last_sign(const std::string& study) {
   // Opened, since a network's file system may answer for a name alone from memory.
@@ -64,52 +64,38 @@ std::optional<std::chrono::nanoseconds> StudyLock::last_sign(const std::string& 
 // False where a living process has it.
 bool StudyLock::take() {
   while (try_lock()) {
-    if (is_named()) {
-      write_holder();
-      return true;
-    }
-    drop();
+    if (!file_.is_named()) continue;
+    write_holder();
+    return true;
   }
   return false;
 }
 
 bool StudyLock::try_lock() {
-  descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor_ < 0) throw Error(path_, "cannot be opened", std::strerror(errno));
-  if (!is_lock(descriptor_)) {
-    drop();
+  NamedFile file(path_);
+  if (!file.is_open()) throw Error(path_, "cannot be opened", std::strerror(errno));
+  if (!is_lock(file.descriptor())) {
     throw Error(path_, "must be a lock of Ropewalk", "a file of another kind",
                 "move that file, or name another with --study");
   }
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (file.lock(LOCK_EX | LOCK_NB)) {
+    file_ = std::move(file);
+    return true;
+  }
   std::array<char, 32> holder = {};
-  const ssize_t size = pread(descriptor_, holder.data(), holder.size() - 1, 0);
+  const ssize_t size = pread(file.descriptor(), holder.data(), holder.size() - 1, 0);
   holder_ = size > 0 ? std::string(holder.data()) : "unknown";
-  drop();
   return false;
 }
 
 void StudyLock::write_holder() {
   const std::string own = std::to_string(getpid());
-  if (ftruncate(descriptor_, 0) == 0 && pwrite(descriptor_, own.data(), own.size(), 0) >= 0) return;
+  const int file = file_.descriptor();
+  if (ftruncate(file, 0) == 0 && pwrite(file, own.data(), own.size(), 0) >= 0) return;
   const int error = errno;
   unlink(path_.c_str());
-  drop();
+  file_ = NamedFile();
   throw Error(path_, "cannot be written", std::strerror(error));
-}
-
-void StudyLock::drop() {
-  close(descriptor_);
-  descriptor_ = -1;
-}
-
-// Not where the holder before removed the file between our opening and our locking it, nor where
-// others took us for dead.
-bool StudyLock::is_named() const {
-  struct stat held = {};
-  struct stat named = {};
-  return fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 &&
-         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 }  // namespace ropewalk

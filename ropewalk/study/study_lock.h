@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "ropewalk/study/named_file.h"
+
 namespace ropewalk {
 
 // A file of the study's name with "-lock" behind it, while this lives. The kernel drops the lock of a
@@ -33,13 +35,11 @@ class StudyLock {
 
   bool take();
   bool try_lock();
-  bool is_named() const;
   void write_holder();
-  void drop();
 
   std::string path_;
   std::string holder_;  // where another has it
-  int descriptor_ = -1;
+  NamedFile file_;      // open while it is held
 };
 
 }  // namespace ropewalk

@@ -157,7 +157,8 @@ bool holds_zero(const Estimate& estimate) {
 Estimate negated(const Estimate& estimate) {
   Estimate result = estimate;
   result.mean = -estimate.mean;
-  if (estimate.interval) result.interval = Interval{-estimate.interval->high, -estimate.interval->low};
+  if (estimate.interval)
+    result.interval = Interval{-estimate.interval->high, -estimate.interval->low};
   return result;
 }
 
