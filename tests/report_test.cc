@@ -232,5 +232,34 @@ TEST_F(ReportTest, WhatIsNoStudyIsRefused) {
   EXPECT_THAT(run({"report", path("a.db")}).out, HasSubstr("Best overall")) << "it is still there";
 }
 
+// Of another hand, or another version.
+TEST_F(ReportTest, ATableWithoutItsUsualColumnsIsNoFault) {
+  ASSERT_EQ(extend("a.db", kFew).status, 0);
+  StudyContents study = read_study(path("a.db"));
+  const auto reported = [&](const std::string& columns, const std::string& row) {
+    study.records["table/bias_curve"] =
+        R"({"name":"bias_curve","title":"Bias curve","about":"","columns":[)" + columns +
+        R"(],"rows":[)" + row + "]}";
+    fs::remove(path("b.db"));
+    write_study(study, path("b.db"));
+    return run({"report", path("b.db")});
+  };
+  const std::string curve = R"({"name":"curve","title":"curve"})";
+  const std::string distance = R"({"name":"distance","title":"distance"})";
+  const std::string bias = R"({"name":"bias","title":"bias"})";
+  const RunResult whole =
+      reported(curve + "," + distance + "," + bias, R"({"curve":"a","distance":1,"bias":0.5})");
+  EXPECT_EQ(whole.status, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("Bias curve"));
+  for (const auto& [columns, row] : std::vector<std::pair<std::string, std::string>>{
+           {curve + "," + bias, R"({"curve":"a","bias":0.5})"},
+           {curve + "," + distance, R"({"curve":"a","distance":1})"},
+           {distance + "," + bias, R"({"distance":1,"bias":0.5})"}}) {
+    const RunResult without = reported(columns, row);
+    EXPECT_EQ(without.status, 0) << without.err;
+    EXPECT_THAT(without.out, HasSubstr("Best overall"));
+  }
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -149,6 +149,10 @@ TEST(Weights, SizesOfMxfp4ForCountingMemory) {
   EXPECT_FALSE(
       mxfp4_sizes({.name = "up_blocks", .type = TensorType::kF32, .shape = {2, 4, 3, 16}}));
   EXPECT_FALSE(mxfp4_sizes({.name = "up_blocks", .type = TensorType::kU8, .shape = {8, 16}}));
+  const auto none = mxfp4_sizes(
+      {.name = "up_blocks", .type = TensorType::kU8, .shape = {uint64_t{1} << 63, 0, 1, 16}});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->matrices, 0) << "without elements its other sizes say nothing";
 }
 
 TEST(Weights, DamagedMxfp4IsRefusedByName) {

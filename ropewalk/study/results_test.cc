@@ -213,11 +213,13 @@ TEST(Merge, HoldsTheUnionAndTellsAnew) {
   b.cells.erase({"rope", "plain", 0});
   b.cells.at({"declared", "plain", 0}).seconds = 9;  // another machine
   a.records[kOutcomeRecord] = "{}";
+  a.records[kJobRecord] = b.records[kJobRecord] = "{}";
   b.records[std::string(kTableRecords) + "bias"] = "[]";
   const StudyContents both = merged(a, b);
   EXPECT_EQ(both.cells.size(), 18u);
   EXPECT_EQ(both.cells.at({"declared", "plain", 0}).seconds, 0.5);
   EXPECT_EQ(both.records.count(kOutcomeRecord), 0u);
+  EXPECT_EQ(both.records.count(kJobRecord), 0u) << "no job finished it";
   EXPECT_EQ(both.records.count(std::string(kTableRecords) + "bias"), 1u);
   const std::vector<Candidate> candidates = candidates_of(both);
   ASSERT_EQ(candidates.size(), 3u);
