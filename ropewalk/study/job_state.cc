@@ -11,7 +11,9 @@ namespace ropewalk {
 namespace {
 
 constexpr std::array<std::pair<JobStage, const char*>, 3> kStages = {
-    {{JobStage::kOpening, "opening"}, {JobStage::kOpen, "open"}, {JobStage::kFinished, "finished"}}};
+    {{JobStage::kOpening, "opening"},
+     {JobStage::kOpen, "open"},
+     {JobStage::kFinished, "finished"}}};
 
 constexpr uint64_t kMostInvocations = uint64_t{1} << 53;
 

@@ -14,8 +14,8 @@
 namespace ropewalk {
 
 enum class JobStage {
-  kOpening,   // nothing else is known yet
-  kOpen,      // the folder has all that the study has
+  kOpening,  // nothing else is known yet
+  kOpen,     // the folder has all that the study has
   kFinished,
 };
 

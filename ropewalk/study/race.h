@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct RaceOptions {
   // Settings that are searched for past the grid once the race is over, at most: study/search_past.h.
   // Of a budget the race then takes two thirds, all of it where it cannot do with less.
   size_t search = 0;
+  std::map<std::string, SchemeFacts> described = {};  // facts that are known, by canonical name
   // Told the plan where it is made and where it is cut.
   std::function<void(const RacePlan&)> on_plan = {};
   // Told of each setting that the search tries, before it is run.

@@ -39,9 +39,12 @@ const Rotary& Track::declared() const { return first_rotary(model_.config()); }
 
 Runner Track::make(const std::string& scheme, const std::string& found_by) const {
   Runner runner;
-  runner.facts = scheme_facts(model_.config(), options_.format, scheme, options_.target_length);
-  runner.facts.found_by = found_by;
   const ParsedScheme parsed = parse_scheme(scheme);
+  const auto known = options_.described.find(parsed.text());
+  runner.facts = known != options_.described.end() ? known->second
+                                                   : scheme_facts(model_.config(), options_.format,
+                                                                  scheme, options_.target_length);
+  runner.facts.found_by = found_by;
   for (const ParsedPart& part : parsed.parts) runner.family += part.scheme->name + "+";
   runner.depends_on_length = parsed.depends_on_length();
   const bool is_declared = runners_.empty();
