@@ -27,48 +27,45 @@ void ExtendOptions::add_to(CLI::App& command) {
           "The engine that shall run the result: by default llama.cpp for GGUF, else transformers")
       ->check(CLI::IsMember({"llama.cpp", "vllm", "transformers"}));
   command.add_option("--scheme", schemes,
-                      "Candidates, each run in full; without it the registry's own, raced. "
-                      "declared, a window and sinks are always there");
+                     "Candidates, each run in full; without it the registry's own, raced. "
+                     "declared, a window and sinks are always there");
   command
       .add_option("--held-out", held_out,
-                   "Windows that take no part in choosing and tell of what was chosen: by default "
-                   "a quarter of those that reach beyond the trained length, at least one of two")
+                  "Windows that take no part in choosing and tell of what was chosen: by default "
+                  "a quarter of those that reach beyond the trained length, at least one of two")
       ->check(CLI::Range(0, 1 << 20));
   command.add_option("--copy-windows", copy_windows, "Most windows of the copy test")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
   command
       .add_option("--budget", budget,
-                   "Time for all passes together, as 90s, 20m or 2h: fewer windows, then fewer "
-                   "candidates")
+                  "Time for all passes together, as 90s, 20m or 2h: fewer windows, then fewer "
+                  "candidates")
       ->transform(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
                                 CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->check(CLI::PositiveNumber);
   command
       .add_option("--search", search,
-                   "Most settings to search for past the grid once the race is over; 0: none. By "
-                   "default what --budget has time for, and none without one or with --scheme")
+                  "Most settings to search for past the grid once the race is over; 0: none. By "
+                  "default what --budget has time for, and none without one or with --scheme")
       ->check(CLI::Range(0, 1 << 20));
   command
-      .add_option(
-          "--study", study,
-          "SQLite file that keeps every finished pass; without it, one in the cache folder")
+      .add_option("--study", study,
+                  "SQLite file that keeps every finished pass; without it, one in the cache folder")
       ->check(names_output());
   command
-      .add_option("-o,--output", output,
-                   "Write the best portable setting into a new model file")
+      .add_option("-o,--output", output, "Write the best portable setting into a new model file")
       ->check(names_output());
   command.add_flag("--force", force,
-                    "Replace any model that -o names; else only one written from MODEL before");
+                   "Replace any model that -o names; else only one written from MODEL before");
   command.add_flag("--json", json,
-                    "One JSON object; all that may differ between equal runs stands under \"run\"");
+                   "One JSON object; all that may differ between equal runs stands under \"run\"");
 }
 
 TargetEngine ExtendOptions::target_engine() const {
   const bool directory = model_format(model.path) == ModelFormat::kHuggingFace;
-  if (engine.empty())
-    return directory ? TargetEngine::kTransformers : TargetEngine::kLlamaCpp;
+  if (engine.empty()) return directory ? TargetEngine::kTransformers : TargetEngine::kLlamaCpp;
   const TargetEngine target_engine = parse_target_engine(engine);
   if (!output.empty() && directory == (target_engine == TargetEngine::kLlamaCpp)) {
     throw Error("--for",
@@ -86,8 +83,7 @@ void ExtendOptions::check_files() const {
   inputs.push_back(model.path);
   inputs.push_back(study);
   refuse_inputs("-o", output, inputs);
-  check_output(model.path, output,
-               force ? Replace::kModels : Replace::kOwn);
+  check_output(model.path, output, force ? Replace::kModels : Replace::kOwn);
 }
 
 void ExtendOptions::check_lengths(int64_t trained, const StudyText& given) const {

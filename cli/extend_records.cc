@@ -75,8 +75,8 @@ FactsByScheme describe_schemes(const Model& model, const RaceOptions& race) {
   return schemes;
 }
 
-void put_facts(StudyStore& store, const StudyFacts& facts,
-               const FactsByScheme& schemes, const std::string& outcome) {
+void put_facts(StudyStore& store, const StudyFacts& facts, const FactsByScheme& schemes,
+               const std::string& outcome) {
   std::map<std::string, std::string> records = {{kFactsRecord, to_json(facts)}};
   for (const auto& [name, scheme] : schemes) records[kSchemeRecords + name] = to_json(scheme);
   if (!outcome.empty()) records[kOutcomeRecord] = outcome;

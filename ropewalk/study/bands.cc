@@ -250,48 +250,59 @@ BandsReport measure_bands(const Model& model, const std::vector<Window>& windows
   return report;
 }
 
-std::vector<std::string> bands_verdict(const BandsReport& report) {
-  std::vector<std::string> said;
-  const BiasReport& bias = report.bias;
-  if (bias.heads.empty()) {
-    said.push_back("No layer that rotates meets a distance past the trained length.");
-  } else if (bias.collapsing == 0) {
-    said.push_back(
-        fmt::format("No head's bias curve rises above its trained maximum up to {} tokens.",
-                    bias.target_length));
-  } else {
-    said.push_back(fmt::format(
-        "Read past the trained length as it is, the model is predicted to collapse: {} of {} heads "
-        "turn to the farthest keys, the first at {} tokens, half of all heads by {}.",
-        bias.collapsing, bias.heads.size(), tokens(bias.earliest_collapse),
-        tokens(bias.median_collapse)));
+namespace {
+
+std::string foretold_collapse(const BiasReport& bias) {
+  if (bias.heads.empty()) return "No layer that rotates meets a distance past the trained length.";
+  if (bias.collapsing == 0) {
+    return fmt::format("No head's bias curve rises above its trained maximum up to {} tokens.",
+                       bias.target_length);
   }
+  return fmt::format(
+      "Read past the trained length as it is, the model is predicted to collapse: {} of {} heads "
+      "turn to the farthest keys, the first at {} tokens, half of all heads by {}.",
+      bias.collapsing, bias.heads.size(), tokens(bias.earliest_collapse),
+      tokens(bias.median_collapse));
+}
+
+// Empty where nothing attends that far.
+std::string share_of_finished_pairs(const std::array<ModelGroup, kDistanceBands>& bands) {
+  double far = 0, finished = 0;
+  for (size_t band = 1; band < kDistanceBands; ++band) {
+    far += bands[band].attention;
+    finished += bands[band].attention * bands[band].finished_share;
+  }
+  if (far == 0) return "";
+  return fmt::format(
+      "From 10 tokens on, pairs that have turned all the way round give {:.0f} % of what tells "
+      "keys "
+      "apart.",
+      100 * finished / far);
+}
+
+// Empty where it was not measured.
+std::string need_of_fast_pairs(const BandsReport& report) {
+  if (!report.declared_loss || !report.full_turn_loss) return "";
+  const double cost = report.full_turn_loss->mean - report.declared_loss->mean;
+  return fmt::format(
+      "Fast pairs are {}needed far away: with every pair silent past its first turn the loss "
+      "inside the trained length changes by {:+.4f} nats per token ({:.4f}, {:.4f} as declared).",
+      cost < kFree ? "not " : "", cost, report.full_turn_loss->mean, report.declared_loss->mean);
+}
+
+}  // namespace
+
+std::vector<std::string> bands_verdict(const BandsReport& report) {
+  std::vector<std::string> said = {foretold_collapse(report.bias)};
   if (!report.proposed.empty()) {
     said.push_back(
         fmt::format("To try: {}, which caps the pairs that did not finish a turn in "
                     "training at the lowest point of the curve.",
                     report.proposed.front()));
   }
-  double far = 0, finished = 0;
-  for (size_t band = 1; band < kDistanceBands; ++band) {
-    const ModelGroup& group = report.bands[band];
-    far += group.attention;
-    finished += group.attention * group.finished_share;
-  }
-  if (far > 0) {
-    said.push_back(
-        fmt::format("From 10 tokens on, pairs that have turned all the way round give {:.0f} % of "
-                    "what tells keys "
-                    "apart.",
-                    100 * finished / far));
-  }
-  if (report.declared_loss && report.full_turn_loss) {
-    const double cost = report.full_turn_loss->mean - report.declared_loss->mean;
-    said.push_back(fmt::format(
-        "Fast pairs are {}needed far away: with every pair silent past its first turn the loss "
-        "inside the trained length changes by {:+.4f} nats per token ({:.4f}, {:.4f} as declared).",
-        cost < kFree ? "not " : "", cost, report.full_turn_loss->mean, report.declared_loss->mean));
-  }
+  said.push_back(share_of_finished_pairs(report.bands));
+  said.push_back(need_of_fast_pairs(report));
+  std::erase(said, "");
   return said;
 }
 
