@@ -14,6 +14,7 @@
 #include "ropewalk/base/json_reason.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/report/pictures.h"
+#include "ropewalk/study/results.h"
 
 namespace ropewalk {
 namespace {
@@ -102,8 +103,8 @@ Section loss_section(const StudySummary& study, const std::vector<Series>& serie
           "ground. "
           "Bands are 95 % intervals over windows.",
           study.facts.trained_length)}};
-  if (study.facts.windows.size() < 2)
-    section.cautions.push_back("There is one window, so there are no intervals.");
+  if (scope_of(study.facts).windows < 2)
+    section.cautions.push_back("There is one window to choose by, so there are no intervals.");
   const ResultTable table = loss_table(study);
   section.picture =
       Picture{.table = table.name,

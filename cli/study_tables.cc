@@ -157,10 +157,10 @@ ResultTable ranking_table(const StudySummary& study) {
       .name = "ranking",
       .title = "Every setting that was measured",
       .about =
-          "Finalists ran every window and are numbered by their loss beyond the trained length; "
-          "the others fell out of the race after the windows that the table says, so that their "
-          "means are not over the same text. What is held out took no part in choosing, and is run "
-          "by what is recommended alone.",
+          "Finalists ran every window that chooses and are numbered by their loss beyond the "
+          "trained length; the others fell out of the race after the windows that the table says, "
+          "so that their means are not over the same text. What is held out took no part in "
+          "choosing, and is run by what is recommended alone.",
       .columns = {{.name = "number", .title = "#"},
                   kSetting,
                   {.name = "role", .title = "as"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -137,6 +138,27 @@ TEST_F(ExtendTest, AStudyOfAnotherTextIsRefused) {
       << contents(folder_ / "error");
 }
 
+TEST_F(ExtendTest, AsManyWindowsAreHeldOutAsAreAskedFor) {
+  std::vector<std::string> words = {"--scheme", "cap,window=16", "--held-out", "0"};
+  ASSERT_EQ(run("study.db", "out.json", words), 0) << contents(folder_ / "error");
+  const auto none = nlohmann::json::parse(contents(folder_ / "out.json"));
+  EXPECT_EQ(none["held_out_windows"], 0);
+  const std::string why = none["why"].dump();
+  EXPECT_NE(why.find("Doubt: no window is held out"), why.npos) << why;
+  words.back() = "2";
+  ASSERT_EQ(run("study.db", "out.json", words), 0) << contents(folder_ / "error");
+  const auto two = nlohmann::json::parse(contents(folder_ / "out.json"));
+  for (const auto& candidate : two["candidates"]) {
+    EXPECT_EQ(candidate["windows"], 1);
+    EXPECT_EQ(candidate["held_out"]["windows"], 2) << "those that are named run everything";
+  }
+  words.back() = "3";
+  EXPECT_EQ(run("study.db", "out.json", words), 1);
+  EXPECT_NE(contents(folder_ / "error").find("must leave one to choose by, of 3"),
+            std::string::npos)
+      << contents(folder_ / "error");
+}
+
 TEST_F(ExtendTest, PrintsWhatIsPromised) {
   ASSERT_EQ(run("study.db", "out.json"), 0);
   const auto json = nlohmann::json::parse(contents(folder_ / "out.json"));
@@ -150,6 +172,20 @@ TEST_F(ExtendTest, PrintsWhatIsPromised) {
          {"as", "scheme", "next_best", "lead", "lead_interval", "doubts", "run_with"})
       EXPECT_TRUE(winner.contains(key)) << key;
     EXPECT_FALSE(winner["run_with"].empty());
+  }
+  EXPECT_EQ(json["held_out_windows"], 1) << "of three";
+  for (const auto& candidate : json["candidates"]) {
+    if (candidate["finalist"]) {
+      EXPECT_EQ(candidate["windows"], 2) << candidate["scheme"];
+    }
+    const auto& winners = json["winners"];
+    const bool is_told = std::any_of(winners.begin(), winners.end(), [&](const auto& winner) {
+      return winner["scheme"] == candidate["scheme"] || winner["next_best"] == candidate["scheme"];
+    });
+    if (is_told) {
+      EXPECT_EQ(candidate["held_out"]["windows"], 1) << candidate["scheme"];
+      EXPECT_TRUE(candidate["held_out"]["beyond"].is_number()) << candidate["scheme"];
+    }
   }
   const auto& bias = json["bias_curve"];
   EXPECT_EQ(bias["heads"], 8);

@@ -63,6 +63,8 @@ TEST_F(ReportTest, TheFileAloneSaysWhatExtendSaid) {
     for (const char* name : {"inside", "beyond", "inside_cost", "copy_inside", "copy_beyond"})
       EXPECT_EQ(rows[k].at(name), candidate.at(name)) << candidate.at("scheme") << " " << name;
     EXPECT_EQ(rows[k].at("number").is_null(), !candidate.at("finalist").get<bool>());
+    const Json& held_out = candidate.at("held_out");
+    EXPECT_EQ(rows[k].at("held_out"), held_out.is_null() ? Json() : held_out.at("beyond"));
   }
   std::vector<std::string> sentences;
   for (const char* part : {"paragraphs", "cautions"}) {
@@ -144,10 +146,11 @@ TEST_F(ReportTest, OneWindowOneCandidateAndNoCopyTestAreSaid) {
   EXPECT_EQ(run({"report", path("a.db"), "-o", path("page.html")}).status, 0);
   const std::string page = read_file(path("page.html"));
   EXPECT_THAT(page, HasSubstr("No copy test was run"));
-  EXPECT_THAT(page, HasSubstr("There is one window"));
+  EXPECT_THAT(page, HasSubstr("There is one window to choose by"));
   const RunResult result = run({"report", path("a.db")});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("No copy test was run"));
+  EXPECT_THAT(page, HasSubstr("there is one window, so that none is held out"));
 }
 
 // Killed in the middle, it says what there is; run on, it says the whole.

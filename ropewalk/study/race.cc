@@ -281,7 +281,8 @@ double telling_mean(const Candidate& candidate) {
 std::vector<Candidate> run_race(const Model& model, const std::vector<Window>& windows,
                                 const RaceOptions& options, CellSource& cells,
                                 const std::function<void(const RaceProgress&)>& progress) {
-  if (windows.empty()) throw Error("windows", "must be at least one", "none");
+  if (windows.size() <= options.held_out.size())
+    throw Error("windows", "must be at least one that is not held out", "none");
   return Race(model, windows, options, cells, progress).run();
 }
 

@@ -222,6 +222,20 @@ TEST(Recommend, AnOrderThatIsTheOtherWayRoundWhereNothingChoseIsDoubted) {
   EXPECT_TRUE(doubted());
 }
 
+TEST(Recommend, ShortTextThatIsTouchedWhereNothingChoseIsDoubted) {
+  std::vector<Candidate> candidates = {declared({6, 6, 6, 6}),
+                                       candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}})};
+  const auto doubted = [&] {
+    return says(recommend(candidates, kScope).find(Role::kBestUntouched)->doubts,
+                "there rope costs 0.020");
+  };
+  EXPECT_FALSE(doubted());
+  candidates[1].held_out.inside_cost = Estimate{.mean = 0.02};
+  EXPECT_TRUE(doubted());
+  candidates[1].held_out.inside_cost->interval = Interval{-0.01, 0.05};
+  EXPECT_FALSE(doubted());
+}
+
 TEST(Recommend, WhereNothingIsHeldOutThatIsSaid) {
   std::vector<Candidate> candidates = {declared({6, 6, 6, 6}),
                                        candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}})};

@@ -42,7 +42,7 @@ void sort_candidates(std::vector<Candidate>& candidates);
 
 // The numbers of every scheme that the study has a whole window of, sorted; as run_race() returns
 // them, resumed_cells apart. Of a study that is not finished, finalists are those that ran every
-// window.
+// window that chooses.
 // Throws Error where the study does not say what it measured.
 std::vector<Candidate> candidates_of(const StudyContents& study);
 

@@ -129,6 +129,15 @@ class Judge {
     };
     add(winner.next, winner.held_out_lead);
     if (winner.grid != winner.next) add(winner.grid, winner.held_out_grid_lead);
+    const Candidate& own = candidates_[winner.index];
+    const std::optional<Estimate>& cost = own.held_out.inside_cost;
+    if (winner.role == Role::kBestUntouched && cost && std::abs(cost->mean) >= kUntouched &&
+        !holds_zero(*cost)) {
+      winner.doubts.push_back(fmt::format(
+          "windows that are held out say otherwise: there {} costs {} nats per token on "
+          "short text.",
+          own.scheme, with_interval(*cost)));
+    }
   }
 
   const std::vector<Candidate>& candidates_;
