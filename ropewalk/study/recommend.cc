@@ -217,6 +217,41 @@ void tell_doubts(const std::vector<Candidate>& candidates, const StudyScope& sco
   }
 }
 
+// Whether another role before it has the same winner and the same next best.
+bool is_told(const std::vector<Winner>& winners, const Winner& winner) {
+  const auto first = std::ranges::find_if(winners, [&](const Winner& other) {
+    return other.index == winner.index && other.next == winner.next;
+  });
+  return &*first != &winner;
+}
+
+void tell_winners(const std::vector<Candidate>& candidates, const StudyScope& scope,
+                  const std::vector<Winner>& winners, std::vector<std::string>& why) {
+  std::vector<size_t> told;
+  for (const Winner& winner : winners) {
+    if (std::ranges::find(told, winner.index) == told.end()) {
+      why.push_back(describe_best(titles(winners, winner.index), candidates[winner.index],
+                                  scope.trained_length));
+    }
+    told.push_back(winner.index);
+    if (is_told(winners, winner)) continue;
+    tell_evidence(candidates, winner, why);
+    tell_held_out(candidates, winner, scope, why);
+  }
+}
+
+void tell_doubts_of_winners(const std::vector<Candidate>& candidates, const StudyScope& scope,
+                            const std::vector<Winner>& winners, std::vector<std::string>& why) {
+  for (const Winner& winner : winners) {
+    if (is_told(winners, winner)) continue;
+    if (scope.held_out > 0 && !candidates[winner.index].held_out.beyond) {
+      why.push_back(fmt::format("Doubt: {} has not run the windows that are held out.",
+                                candidates[winner.index].scheme));
+    }
+    for (const std::string& doubt : winner.doubts) why.push_back("Doubt: " + doubt);
+  }
+}
+
 }  // namespace
 
 const Winner* Recommendation::find(Role role) const {
@@ -241,24 +276,7 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
                     scope.target_length, scope.trained_length));
   }
   if (result.winners.empty()) return result;
-  // Of a winner before it, in another role.
-  const auto is_told = [&](const Winner& winner) {
-    const auto first = std::ranges::find_if(result.winners, [&](const Winner& other) {
-      return other.index == winner.index && other.next == winner.next;
-    });
-    return &*first != &winner;
-  };
-  std::vector<size_t> told;
-  for (const Winner& winner : result.winners) {
-    if (std::ranges::find(told, winner.index) == told.end()) {
-      why.push_back(describe_best(titles(result.winners, winner.index), candidates[winner.index],
-                                  scope.trained_length));
-    }
-    told.push_back(winner.index);
-    if (is_told(winner)) continue;
-    tell_evidence(candidates, winner, why);
-    tell_held_out(candidates, winner, scope, why);
-  }
+  tell_winners(candidates, scope, result.winners, why);
   why.push_back(
       fmt::format("Ranked by loss beyond {} less {} of the copy gain there; of settings that are "
                   "not told apart the smallest change is taken; truncating settings are compared, "
@@ -268,14 +286,7 @@ Recommendation recommend(const std::vector<Candidate>& candidates, const StudySc
     tell_truncation(candidates, candidates[*overall], why);
   tell_shapes(candidates, why);
   tell_doubts(candidates, scope, why);
-  for (const Winner& winner : result.winners) {
-    if (is_told(winner)) continue;
-    if (scope.held_out > 0 && !candidates[winner.index].held_out.beyond) {
-      why.push_back(fmt::format("Doubt: {} has not run the windows that are held out.",
-                                candidates[winner.index].scheme));
-    }
-    for (const std::string& doubt : winner.doubts) why.push_back("Doubt: " + doubt);
-  }
+  tell_doubts_of_winners(candidates, scope, result.winners, why);
   return result;
 }
 

@@ -95,6 +95,30 @@ Scored score(const StudyContents& study, const StudyFacts& facts, const SchemeFa
   return scored;
 }
 
+// What "declared" has of each window.
+class Declared {
+ public:
+  void add(const std::vector<size_t>& windows, const Tallies& own) {
+    for (size_t k = 0; k < windows.size(); ++k)
+      by_window_[windows[k]] = {own.inside[k], own.runs[k]};
+  }
+
+  // Of those that it ran: inside and runs.
+  Tallies over(const std::vector<size_t>& windows) const {
+    Tallies found;
+    for (const size_t w : windows) {
+      const auto own = by_window_.find(w);
+      if (own == by_window_.end()) continue;
+      found.inside.push_back(own->second.first);
+      found.runs.push_back(own->second.second);
+    }
+    return found;
+  }
+
+ private:
+  std::map<size_t, std::pair<Tally, std::vector<Tally>>> by_window_;
+};
+
 // By run, over all windows.
 std::vector<Tally> sum_of(std::span<const std::vector<Tally>> windows) {
   std::vector<Tally> runs;
@@ -182,42 +206,24 @@ std::vector<Candidate> candidates_of(const StudyContents& study) {
   const StudyFacts facts = study_facts(study);
   check_repeats(study, facts);
   std::vector<Scored> all;
-  struct Declared {
-    Tally inside;
-    std::vector<Tally> runs;
-  };
-  std::map<size_t, Declared> declared;  // by window
+  Declared declared;
   const std::vector<SchemeFacts> schemes = all_scheme_facts(study);
   const auto as_file = std::ranges::find(schemes, "declared", &SchemeFacts::scheme);
   for (const SchemeFacts& scheme : schemes) {
     Scored scored = score(study, facts, scheme, as_file == schemes.end() ? nullptr : &*as_file);
     if (scored.windows.empty()) continue;
     if (scheme.scheme == "declared") {
-      const auto keep = [&](const std::vector<size_t>& windows, const Tallies& own) {
-        for (size_t k = 0; k < windows.size(); ++k)
-          declared[windows[k]] = {.inside = own.inside[k], .runs = own.runs[k]};
-      };
-      keep(scored.windows, scored.candidate.tallies);
-      keep(scored.held_out, scored.candidate.held_out.tallies);
+      declared.add(scored.windows, scored.candidate.tallies);
+      declared.add(scored.held_out, scored.candidate.held_out.tallies);
     }
     all.push_back(std::move(scored));
   }
   std::vector<Candidate> candidates;
   for (Scored& scored : all) {
-    const auto declared_over = [&](const std::vector<size_t>& windows) {
-      std::pair<std::vector<Tally>, std::vector<std::vector<Tally>>> found;  // inside, runs
-      for (const size_t w : windows) {
-        const auto own = declared.find(w);
-        if (own == declared.end()) continue;
-        found.first.push_back(own->second.inside);
-        found.second.push_back(own->second.runs);
-      }
-      return found;
-    };
-    const auto [inside, runs] = declared_over(scored.windows);
-    fill_estimates(inside, scored.candidate);
-    fill_shape(runs, facts.trained_length, scored.candidate);
-    fill_held_out(declared_over(scored.held_out).first, scored.candidate.held_out);
+    const Tallies same = declared.over(scored.windows);
+    fill_estimates(same.inside, scored.candidate);
+    fill_shape(same.runs, facts.trained_length, scored.candidate);
+    fill_held_out(declared.over(scored.held_out).inside, scored.candidate.held_out);
     candidates.push_back(std::move(scored.candidate));
   }
   sort_candidates(candidates);
