@@ -53,10 +53,10 @@ void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winne
   }
 }
 
-// ", yarn,factor=4 is 0.040 (0.030 to 0.050) behind"
-std::string behind(const std::string& scheme, const char* as, const Estimate& lead) {
+// "; the next best, yarn,factor=4, is 0.040 (0.030 to 0.050) behind"
+std::string behind(const char* as, const std::string& scheme, const Estimate& lead) {
   const bool ahead = lead.mean < 0;
-  return fmt::format(", {}{} is {} {}", scheme, as, with_interval(ahead ? negated(lead) : lead),
+  return fmt::format("; {}, {}, is {} {}", as, scheme, with_interval(ahead ? negated(lead) : lead),
                      ahead ? "ahead" : "behind");
 }
 
@@ -74,10 +74,9 @@ void tell_held_out(const std::vector<Candidate>& candidates, const Winner& winne
     text += fmt::format(", gains {} where a passage repeats", with_interval(*own.copy_beyond));
   if (own.inside_cost) text += fmt::format(", at {:+.3f} on short text", own.inside_cost->mean);
   if (winner.held_out_lead)
-    text += behind(candidates[*winner.next].scheme, ", the next best,", *winner.held_out_lead);
+    text += behind("the next best", candidates[*winner.next].scheme, *winner.held_out_lead);
   if (winner.held_out_grid_lead && winner.grid != winner.next)
-    text +=
-        behind(candidates[*winner.grid].scheme, ", the grid's best,", *winner.held_out_grid_lead);
+    text += behind("the grid's best", candidates[*winner.grid].scheme, *winner.held_out_grid_lead);
   why.push_back(text + ".");
 }
 

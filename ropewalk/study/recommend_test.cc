@@ -180,7 +180,7 @@ TEST(Recommend, AWinnerThatTheSearchFoundIsDoubtedUnlessItIsConfirmed) {
   const Recommendation told = recommend(candidates, kScope);
   EXPECT_EQ(told.find(Role::kBestOverall)->grid, 0u);
   EXPECT_DOUBLE_EQ(told.find(Role::kBestOverall)->held_out_grid_lead->mean, 3);
-  EXPECT_TRUE(says(told.why, "declared, the grid's best, is 3.000 behind"));
+  EXPECT_TRUE(says(told.why, "the grid's best, declared, is 3.000 behind"));
   for (Candidate& one : candidates) one.held_out = {};
   EXPECT_TRUE(doubted());
   candidates[1].found_by.clear();
@@ -198,7 +198,7 @@ TEST(Recommend, FiguresOfWindowsThatChoseNothingAreStated) {
   EXPECT_NEAR(overall.held_out_lead->mean, 0.6, 1e-12);
   EXPECT_TRUE(overall.held_out_lead->interval);
   EXPECT_TRUE(says(told.why, "On 2 windows that took no part in choosing: rope loses 4.400 ("));
-  EXPECT_TRUE(says(told.why, "logn, the next best, is 0.600 ("));
+  EXPECT_TRUE(says(told.why, "; the next best, logn, is 0.600 ("));
   EXPECT_FALSE(says(told.why, "Doubt: "));
 }
 
