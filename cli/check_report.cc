@@ -54,6 +54,13 @@ void refuse_infinite(const TensorSource& source, const TensorInfo& info) {
   }
 }
 
+// A part with its tensors is meant to be run, for which the others must be there; of a header that
+// was saved alone they need not.
+std::shared_ptr<const GgufFile> all_parts(std::shared_ptr<const GgufFile> file) {
+  if (!file->is_part() || !file->has_data()) return with_other_parts(file);
+  return std::make_shared<GgufFile>(GgufFile::open_all(file->name()));
+}
+
 class Checker {
  public:
   explicit Checker(const CheckOptions& options) : options_(options) {
@@ -190,7 +197,7 @@ void Checker::check_gguf() {
   report_.format = "GGUF version " + std::to_string(file->version());
   AllFaults found = find_gguf_faults(*file);
   std::shared_ptr<const GgufFile> whole = file;
-  if (check_parts(*file)) attempt([&] { whole = with_other_parts(file); });
+  if (check_parts(*file)) attempt([&] { whole = all_parts(file); });
   // What a part lacks may be in the others.
   if (whole != file && found.faults.empty()) {
     attempt([&] { found.config = read_gguf_positions(*whole); });

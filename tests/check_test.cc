@@ -169,9 +169,8 @@ TEST_F(CheckCommand, AFirstPartIsNotJudgedByWhatOtherPartsHold) {
     return builder.tensor("blk." + std::to_string(number) + ".attn_norm.weight", values).file();
   };
   const std::string first = file("m-00001-of-00002.gguf", part(0, 2));
-  const Json alone = run_json({"check", first});
-  EXPECT_THAT(alone["obstacle"].get<std::string>(), HasSubstr("split.count: must be 1"));
-  EXPECT_FALSE(alone["runs"]);
+  const Json alone = run_json({"check", first}, 1);
+  EXPECT_THAT(keys(alone["faults"]), UnorderedElementsAre(path("m-00002-of-00002.gguf")));
   file("m-00002-of-00002.gguf", part(1, 2));
   EXPECT_EQ(run({"check", first}).status, 0);
 
@@ -188,9 +187,9 @@ TEST_F(CheckCommand, AllPartsAreLookedAtWhereTheyAreThere) {
   const std::vector<std::string> parts = split_gguf(tiny, 2);
   const std::string first = file(part_name("m", 0, 2), parts[0]);
   const std::string second = part_name("m", 1, 2);
-  const Json alone = run_json({"check", first});
+  const Json alone = run_json({"check", first}, 1);
   EXPECT_FALSE(alone["runs"]);
-  EXPECT_THAT(alone["obstacle"].get<std::string>(), HasSubstr("split.count: must be 1"));
+  EXPECT_THAT(keys(alone["faults"]), UnorderedElementsAre(path(second)));
   EXPECT_THAT(run({"show", first}).out, HasSubstr(second + ": must be there"));
 
   file(second, parts[1]);
@@ -205,6 +204,27 @@ TEST_F(CheckCommand, AllPartsAreLookedAtWhereTheyAreThere) {
   const Json cut = run_json({"check", first}, 1);
   ASSERT_EQ(cut["faults"].size(), 1u) << cut;
   EXPECT_THAT(cut["faults"][0]["key"].get<std::string>(), HasSubstr(second + ": tensor "));
+}
+
+// All that are missing at once; a header that was saved alone is not meant to run.
+TEST_F(CheckCommand, EveryPartThatIsMissingIsNamed) {
+  const std::vector<std::string> parts = split_gguf(GgufFile::open(fixture("tiny_llama.gguf")), 3);
+  const std::string first = file(part_name("m", 0, 3), parts[0]);
+  const Json alone = run_json({"check", first}, 1);
+  ASSERT_EQ(alone["faults"].size(), 1u) << alone;
+  EXPECT_EQ(alone["faults"][0]["key"], path(part_name("m", 1, 3)));
+  EXPECT_EQ(alone["faults"][0]["kind"], "missing_key");
+  EXPECT_THAT(alone["faults"][0]["value"].get<std::string>(), HasSubstr(part_name("m", 2, 3)));
+  const uint64_t header = GgufFile::open(first).data_offset();
+  EXPECT_EQ(run({"check", file(part_name("n", 0, 3), parts[0].substr(0, header))}).status, 0);
+}
+
+TEST_F(CheckCommand, EveryShardThatIsMissingIsNamed) {
+  const std::string folder = config("shards", small_llama());
+  file("shards/model.safetensors.index.json", R"({"weight_map": {"a": "one", "b": "two"}})");
+  const Json json = run_json({"check", folder}, 1);
+  EXPECT_THAT(keys(json["faults"]), UnorderedElementsAre(folder + "/one"));
+  EXPECT_EQ(json["faults"][0]["value"], "neither it nor two");
 }
 
 TEST_F(CheckCommand, WeightsThatAreNotReadAreNotCalledClean) {

@@ -1,13 +1,13 @@
 // Models in several GGUF files. Source: llama.cpp's tools/gguf-split and src/llama-model-loader.cpp:
 // every part has split.no, split.count and split.tensors.count, the first the rest of the metadata.
 #include <algorithm>
-#include <filesystem>
 #include <iomanip>
 #include <sstream>
 #include <utility>
 
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/gguf.h"
+#include "ropewalk/formats/missing_files.h"
 #include "ropewalk/formats/name_index.h"
 #include "ropewalk/formats/printable.h"
 
@@ -48,14 +48,13 @@ uint64_t part_number(const GgufFile& part, uint64_t count) {
       .of(FaultKind::kOutOfRange);
 }
 
-GgufFile open_part(const std::string& path, uint64_t number, uint64_t count, GgufData data) {
-  std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) {
-    throw Error(path, "must be there: it is " + part_text(number, count) + " of the model", {},
-                "put all parts into one directory")
-        .of(FaultKind::kMissingKey);
-  }
-  return GgufFile::open(path, data);
+void refuse_missing(const std::vector<std::string>& paths) {
+  const std::optional<MissingFiles> missing = find_missing(paths);
+  if (!missing) return;
+  throw Error(paths[missing->first],
+              "must be there: it is " + part_text(missing->first, paths.size()) + " of the model",
+              missing->others, "put all parts into one directory")
+      .of(FaultKind::kMissingKey);
 }
 
 // One that is another part than its name says, or another model's.
@@ -137,10 +136,10 @@ GgufFile GgufFile::open_all(const std::string& path, GgufData data) {
   GgufFile given = open(path, data);
   if (!given.is_part()) return given;
   const std::vector<std::string> paths = part_paths(given);
+  refuse_missing(paths);
   std::vector<GgufFile> parts;
   for (size_t number = 0; number < paths.size(); ++number) {
-    parts.push_back(paths[number] == path ? std::move(given)
-                                          : open_part(paths[number], number, paths.size(), data));
+    parts.push_back(paths[number] == path ? std::move(given) : open(paths[number], data));
     check_part(parts.back(), number, paths.size(), parts.front());
   }
   check_totals(parts);

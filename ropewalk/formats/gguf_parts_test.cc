@@ -163,6 +163,12 @@ TEST_F(GgufParts, DamagedSplitsAreNamed) {
            second + ": must be there: it is part 2 of 3 of the model"},
           {"the last part is missing", [&](const TempDirectory& folder) { remove(folder, 2); },
            third + ": must be there: it is part 3 of 3"},
+          {"both others are missing",
+           [&](const TempDirectory& folder) {
+             remove(folder, 1);
+             remove(folder, 2);
+           },
+           second + ": must be there: it is part 2 of 3 of the model, got neither it nor " + third},
           {"no split.no", put(0, SmallGguf().number("split.count", kParts).tensor("a")),
            "split.no: must be present"},
           {"no split.no in a later part",

@@ -14,6 +14,7 @@
 #include "ropewalk/formats/byte_reader.h"
 #include "ropewalk/formats/checked_math.h"
 #include "ropewalk/formats/json_file.h"
+#include "ropewalk/formats/missing_files.h"
 #include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
@@ -209,6 +210,16 @@ ShardMap read_index(const std::string& path) {
   return map;
 }
 
+void refuse_missing(const std::vector<std::string>& paths, const std::string& index) {
+  const std::optional<MissingFiles> missing = find_missing(paths);
+  if (!missing) return;
+  throw Error(paths[missing->first],
+              "must be there: it is one of the " + std::to_string(paths.size()) + " shards that " +
+                  std::filesystem::path(index).filename().string() + " names",
+              missing->others, "fetch it from where the index comes from")
+      .of(FaultKind::kMissingKey);
+}
+
 }  // namespace
 
 Safetensors Safetensors::open(const std::string& path) {
@@ -234,9 +245,11 @@ Safetensors Safetensors::open_file(const std::string& path) {
 Safetensors Safetensors::open_index(const std::string& path) {
   const ShardMap map = read_index(path);
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::vector<std::string> paths;
+  for (const std::string& name : map.shards) paths.push_back((directory / name).string());
+  refuse_missing(paths, path);
   std::vector<Safetensors> shards;
-  for (const std::string& name : map.shards)
-    shards.push_back(open_file((directory / name).string()));
+  for (const std::string& shard : paths) shards.push_back(open_file(shard));
 
   std::vector<TensorInfo> tensors;
   for (const auto& [name, number] : map.tensors) {

@@ -124,13 +124,25 @@ TEST(Safetensors, RefusesShardsThatLeaveTheDirectory) {
                                   R"("a\\b")", R"("a\u0000b")"}) {
     EXPECT_THAT(index(shard), HasSubstr("tensor t: must be in a file beside the index")) << shard;
   }
-  EXPECT_THAT(index(R"("missing")"), HasSubstr("missing: must be readable"));
+  EXPECT_THAT(index(R"("missing")"),
+              HasSubstr("missing: must be there: it is one of the 1 shards that "
+                        "x.index.json names"));
   directory.write("empty", file_with("{}", 0));
   EXPECT_THAT(index(R"("empty")"), HasSubstr("must be in the shard the index names, got empty"));
   EXPECT_THAT(message_of([&] { Safetensors::open(directory.write("y.json", "[]")); }),
               HasSubstr("weight_map"));
   EXPECT_THAT(message_of([&] { Safetensors::open(directory.path()); }),
               HasSubstr("must hold model.safetensors or model.safetensors.index.json"));
+}
+
+TEST(Safetensors, EveryShardThatIsMissingIsNamed) {
+  const TempDirectory directory;
+  directory.write("b", file_with("{}", 0));
+  const std::string index =
+      directory.write("x.index.json", R"({"weight_map":{"s":"a","t":"b","u":"c","v":"d"}})");
+  EXPECT_THAT(message_of([&] { Safetensors::open(index); }),
+              HasSubstr("/a: must be there: it is one of the 4 shards that x.index.json names, got "
+                        "neither it nor c, d; fetch it"));
 }
 
 TEST(Safetensors, EveryTruncationIsRefused) {
