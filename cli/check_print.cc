@@ -55,7 +55,11 @@ std::string weights_text(const CheckReport& report) {
   if (report.weights_in_place) {
     const std::string text = "all where the " + report.architecture + " architecture expects them";
     if (report.encoder) return text + "; whether they fit it, an encoder's states do not tell";
-    if (!report.text) return text + "; without --text nothing tells whether they fit it";
+    if (!report.text) {
+      return text + (report.text_given
+                         ? "; the text that was given does not tell whether they fit it"
+                         : "; without --text nothing tells whether they fit it");
+    }
     return text +
            (report.faults.empty() ? "; the weights fit this architecture" : "; they do not fit");
   }

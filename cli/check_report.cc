@@ -65,6 +65,7 @@ class Checker {
  public:
   explicit Checker(const CheckOptions& options) : options_(options) {
     report_.path = positions_file(options.model.path);
+    report_.text_given = !options.text.empty();
   }
 
   CheckReport check() {

@@ -72,7 +72,8 @@ struct CheckReport {
   int64_t tower_tensors = 0;        // of images or sounds, that a text goes without
   std::vector<std::string> towers;  // how their names start
   std::optional<MemoryCheck> memory;
-  std::optional<TextCheck> text;
+  bool text_given = false;
+  std::optional<TextCheck> text;  // where it could be scored
 
   // 0: clean; 1: faults, or under --strict warnings or assumed values.
   int exit_status(bool strict) const;

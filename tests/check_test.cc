@@ -248,6 +248,15 @@ TEST_F(CheckCommand, ATextThatCannotBeScoredIsAFault) {
   EXPECT_THAT(json["faults"][0]["value"].get<std::string>(), HasSubstr("no model.safetensors"));
 }
 
+TEST_F(CheckCommand, ATextThatIsTooShortIsNotCalledMissing) {
+  const RunResult result =
+      run({"check", fixture("tiny_llama.gguf"), "--text", file("short.txt", "abcabc")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("fault: --text: must have at least 32 tokens"),
+                                HasSubstr("the text that was given does not tell"),
+                                Not(HasSubstr("without --text"))));
+}
+
 // What engines do all the same with a file that is refused here.
 TEST_F(CheckCommand, AConflictSaysWhatEnginesDo) {
   Json document = small_llama();
