@@ -75,17 +75,20 @@ std::string towers_text(const CheckReport& report) {
 }
 
 std::string memory_text(const MemoryCheck& memory) {
-  const std::string text = fmt::format(
-      "{} at the peak of losses of {} tokens in {}{}: {}", bytes_text(memory.estimate.peak()),
-      memory.tokens, memory.precision, memory.streamed ? ", streamed" : "", memory.estimate.text());
+  const std::string text =
+      fmt::format("{} at the peak of {} of {} tokens in {}{}: {}", bytes_text(memory.estimate.peak()),
+                  memory.of, memory.tokens, memory.precision, memory.streamed ? ", streamed" : "",
+                  memory.estimate.text());
   if (memory.fits()) return text;
   return text + "; more than the " + bytes_text(memory.available->bytes) + " that are left (" +
          memory.available->source + ")";
 }
 
 Json json_of(const MemoryCheck& memory) {
-  Json json = {
-      {"tokens", memory.tokens}, {"precision", memory.precision}, {"streamed", memory.streamed}};
+  Json json = {{"of", memory.of},
+               {"tokens", memory.tokens},
+               {"precision", memory.precision},
+               {"streamed", memory.streamed}};
   for (const auto& [name, bytes] : memory.estimate.parts()) json["bytes"][name] = bytes;
   json["peak"] = memory.estimate.peak();
   json["wanted"] = memory.estimate.wanted();

@@ -14,6 +14,7 @@
 #include "cli/model_parts.h"
 #include "ropewalk/config/all_faults.h"
 #include "ropewalk/config/engine_views.h"
+#include "ropewalk/engine/encoder_memory.h"
 #include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/formats/safetensors.h"
@@ -323,22 +324,34 @@ bool Checker::foretell(ModelFile& file) {
   const int64_t known = trained > 1 ? trained : kWindow;
   const int64_t tokens = options_.tokens != 0 ? options_.tokens : known;
   const Positions declared = make_positions(file.config, {});
-  const Positions* const positions = report_.encoder ? nullptr : &declared;
+  const bool decodes = !report_.encoder || has_decoder(file);
+  const auto run = [&](int64_t n) { return MemoryRun::losses(precision, n, &declared); };
+  const auto encoder_run = [&](int64_t n) {
+    return EncoderRun{.precision = precision,
+                      .tokens = n,
+                      .decoder_tokens = decodes ? n : 0,
+                      .positions = declared};
+  };
+  const int64_t few = std::min<int64_t>(tokens, kWindow);
+  const char* const shorten = "a shorter text";
   bool fits = true;
   try {
-    fit_into_memory(file,
-                    MemoryRun::losses(precision, std::min<int64_t>(tokens, kWindow), positions),
-                    "a shorter text");
+    if (report_.encoder) {
+      refuse_too_large(file, encoder_run(few), shorten);
+    } else {
+      fit_into_memory(file, run(few), shorten);
+    }
   } catch (const Error& error) {
     report_.obstacle = obstacle_text(error);
     fits = false;
   }
-  report_.memory = {
-      .tokens = tokens,
-      .precision = options_.model.precision,
-      .streamed = file.streams(),
-      .estimate = estimate_memory(file, MemoryRun::losses(precision, tokens, positions)),
-      .available = available_memory()};
+  report_.memory = {.of = decodes ? "losses" : "states",
+                    .tokens = tokens,
+                    .precision = options_.model.precision,
+                    .streamed = file.streams(),
+                    .estimate = report_.encoder ? estimate_memory(file, encoder_run(tokens))
+                                                : estimate_memory(file, run(tokens)),
+                    .available = available_memory()};
   return fits;
 }
 

@@ -46,8 +46,9 @@ struct TextCheck {
   int64_t tokens = 0;
 };
 
-// What losses of a text of so many tokens will take.
+// What losses, or an encoder's states, of a text of so many tokens will take.
 struct MemoryCheck {
+  std::string of;
   int64_t tokens = 0;
   std::string precision;
   bool streamed = false;  // the weights

@@ -15,8 +15,8 @@
 #include "cli/option_checks.h"
 #include "cli/progress.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/encoder_memory.h"
 #include "ropewalk/engine/encoder_model.h"
-#include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/study/curve.h"
 
 namespace ropewalk {
@@ -86,6 +86,13 @@ Scored score(const Options& options) {
                 .adds_bos = options.tokens.ids.empty() && tokenizer_of(file).adds_bos()};
   if (!options.encoder_ids.empty()) {
     const std::vector<int32_t> read = read_ids(options.encoder_ids);
+    if (EncoderModel::takes(file) && has_decoder(file)) {
+      const EncoderRun memory{.precision = precision,
+                              .tokens = std::ssize(read),
+                              .decoder_tokens = std::ssize(scored.ids),
+                              .positions = positions};
+      refuse_too_large(file, memory, "fewer tokens");
+    }
     const EncoderModel model(std::move(file), precision);
     scored.losses = model.losses(read, scored.ids, positions, progress);
     return scored;

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/result_file.h"
 #include "ropewalk/base/error.h"
+#include "ropewalk/engine/encoder_memory.h"
 #include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/npy.h"
 #include "ropewalk/kernels/vector_ops.h"
@@ -110,6 +111,15 @@ void print_table(const Logits& logits) {
   }
 }
 
+// Of what is made of states: logits, and what a file of numbers is written from, twice in float64.
+int64_t bytes_behind(const Options& options, const ModelFile& file, int64_t tokens) {
+  const ModelShape& shape = file.config.shape;
+  const bool logits = !options.logits_at.empty();
+  const int64_t numbers =
+      logits ? std::ssize(options.logits_at) * shape.vocabulary : tokens * shape.hidden;
+  return numbers * ((logits ? 4 : 0) + (options.npy.empty() ? 0 : 16));
+}
+
 void run(const Options& options) {
   if (!options.npy.empty()) {
     check_result("--npy", options.npy, kNpyBeginning,
@@ -125,6 +135,11 @@ void run(const Options& options) {
   }
   const std::vector<int32_t> ids = options.tokens.read(file);
   const Positions positions = options.scheme.positions(file.config);
+  const EncoderRun memory{.precision = options.model.chosen_precision(),
+                          .tokens = std::ssize(ids),
+                          .behind = bytes_behind(options, file, std::ssize(ids)),
+                          .positions = positions};
+  if (!ids.empty()) refuse_too_large(file, memory, "a shorter text");
   const auto head = options.logits_at.empty() ? WithMaskedHead::kNo : WithMaskedHead::kYes;
   const EncoderModel model(std::move(file), options.model.chosen_precision(), head);
   States states;

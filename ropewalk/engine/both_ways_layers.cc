@@ -70,6 +70,15 @@ std::vector<RowTurns> row_turns(const Positions& positions, int64_t n,
   return turns;
 }
 
+int64_t row_turns_bytes(const Positions& positions, int64_t n) {
+  int64_t floats = 0;
+  for (const Rotary& rotary : positions.schemes) {
+    const int64_t pairs = rotary.spectrum.at(rotary.spectrum.length_for_row(n - 1, n)).n_pairs();
+    floats += n * (2 * RotationRows<float>(pairs, 1).pair_stride + 1);
+  }
+  return floats * static_cast<int64_t>(sizeof(float));
+}
+
 // Of a pass; rows padded to whole blocks.
 struct BothWaysLayers::Buffers {
   AlignedBuffer<float> q;         // (rows, n_heads, head_dim)
@@ -257,6 +266,7 @@ std::vector<float> BothWaysLayers::distance_bias(const std::vector<float>& bucke
                                                  int64_t n) const {
   std::vector<float> bias;
   if (buckets.empty()) return bias;
+  bias.reserve(size(shape_.n_heads * (2 * n - 1)));
   std::vector<int64_t> bucket;
   for (int64_t d = 1 - n; d < n; ++d) bucket.push_back(blueprint_.buckets->bucket(d));
   for (int64_t head = 0; head < shape_.n_heads; ++head) {

@@ -27,6 +27,9 @@ struct RowTurns {
 std::vector<RowTurns> row_turns(const Positions& positions, int64_t n,
                                 std::span<const int64_t> side_window = {});
 
+// Bytes of the same, told without making them.
+int64_t row_turns_bytes(const Positions& positions, int64_t n);
+
 class BothWaysLayers {
  public:
   // Reads the layers' weights.

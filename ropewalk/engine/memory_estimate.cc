@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "ropewalk/base/aligned_size.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/arch/families.h"
-#include "ropewalk/engine/encoder_model.h"
+#include "ropewalk/engine/both_ways_layers.h"
+#include "ropewalk/engine/encoder_memory.h"
 #include "ropewalk/engine/interleaved_rows.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/mxfp4_matrices.h"
@@ -70,23 +72,29 @@ struct PassBytes {
 
 class Estimator {
  public:
-  Estimator(const ModelFile& file, const MemoryRun& run) : file_(file), run_(run) {
-    if (EncoderModel::takes(file)) {
-      const EncoderBlueprints both = describe_encoder(file.config, file.keys, place());
-      refuse_absurd(both.encoder.shape, run.tokens, place());
-      count_tensors(both.encoder, both.decoder.has_value());
-      count_pass(both.encoder, run_.tokens);
-      if (both.decoder) count_logits(*both.decoder);
-    } else {
-      const Blueprint blueprint = describe_file(file);
-      refuse_absurd(blueprint.shape, run.tokens, place());
-      streams_ = file.streams();
-      count_tensors(blueprint, true);
-      count_cache(blueprint);
-      count_pass(blueprint, run_.rows);
-      count_positions(blueprint);
-      count_logits(blueprint);
-    }
+  Estimator(const ModelFile& file, const MemoryRun& run)
+      : file_(file),
+        precision_(run.precision),
+        reads_stored_(!run.all_logits && run.precision == Precision::kBf16) {
+    const Blueprint blueprint = describe_file(file);
+    refuse_absurd(blueprint.shape, run.tokens, place());
+    streams_ = file.streams();
+    count_tensors(blueprint, true);
+    count_cache(blueprint, run.tokens);
+    pass_.keep(run.beside);
+    count_pass(blueprint, run.rows);
+    count_positions(blueprint, run);
+    count_logits(blueprint, run.all_logits ? run.rows : 1, run.all_logits);
+  }
+
+  Estimator(const ModelFile& file, const EncoderRun& run) : file_(file), precision_(run.precision) {
+    const EncoderBlueprints both = describe_encoder(file.config, file.keys, place());
+    refuse_absurd(both.encoder.shape, std::max(run.tokens, run.decoder_tokens), place());
+    count_tensors(both.encoder, both.decoder.has_value());
+    count_both_ways(both.encoder, run.tokens, run.tokens);
+    pass_.add(row_turns_bytes(run.positions, run.tokens));
+    logits_ = run.behind;
+    if (both.decoder && run.decoder_tokens != 0) count_decoder(*both.decoder, run);
   }
 
   MemoryEstimate take() {
@@ -145,12 +153,12 @@ class Estimator {
       std::tie(matrices, outputs, inputs) =
           std::tuple(sizes->matrices, sizes->outputs, sizes->inputs);
     }
-    const Dense::Bytes bytes = Dense::bytes(outputs, inputs, run_.precision);
+    const Dense::Bytes bytes = Dense::bytes(outputs, inputs, precision_);
     (streams_ ? streamed_[layer] : estimate_.weights) += matrices * bytes.packed;
     reading_ = std::max(reading_, bytes.reading);
     dense_scratch_ = std::max(dense_scratch_, bytes.scratch);
     // Generation in bf16 reads weights as the file has them, or a copy of that.
-    if (run_.all_logits || run_.precision == Precision::kF32) return;
+    if (!reads_stored_) return;
     (InterleavedRows::can_hold(info.type) && !streams_ ? estimate_.weights : stored_) +=
         static_cast<int64_t>(info.bytes);
   }
@@ -162,52 +170,77 @@ class Estimator {
     estimate_.weights += largest + threads() * reading_;
   }
 
-  void count_cache(const Blueprint& blueprint) {
+  void count_cache(const Blueprint& blueprint, int64_t tokens) {
     const ModelShape& shape = blueprint.shape;
-    const int64_t layer = run_.precision == Precision::kBf16
-                              ? tile_bytes<Bf16>(shape, run_.tokens)
-                              : tile_bytes<float>(shape, run_.tokens);
+    const int64_t layer = precision_ == Precision::kBf16 ? tile_bytes<Bf16>(shape, tokens)
+                                                         : tile_bytes<float>(shape, tokens);
     estimate_.cache = shape.n_layers * layer;
-    if (!blueprint.alibi_slopes.empty()) estimate_.cache += floats(shape.n_heads * run_.tokens);
+    if (!blueprint.alibi_slopes.empty()) estimate_.cache += floats(shape.n_heads * tokens);
   }
 
   void count_pass(const Blueprint& blueprint, int64_t rows) {
-    pass_.keep(run_.beside);
     const PassSizes sizes(blueprint, rows);
     pass_.live += residual_ = floats(sizes.residual);
     pass_.add(floats(sizes.q), 2);
     pass_.add(floats(sizes.k), 2);
     pass_.add(floats(sizes.log_sum_exp));
     const bool few = rows <= Dense::kFewRows;
-    const LayerScratch scratch(blueprint, few ? Dense::kFewRows : Dense::kBlockRows);
-    pass_.keep((static_cast<int64_t>(scratch.bytes()) + dense_scratch_) * (few ? 1 : threads()));
+    count_scratch(blueprint, few ? Dense::kFewRows : Dense::kBlockRows, few ? 1 : threads());
   }
 
-  void count_positions(const Blueprint& blueprint) {
-    if (run_.positions == nullptr) return;
+  void count_scratch(const Blueprint& blueprint, int64_t rows, int64_t count) {
+    const LayerScratch scratch(blueprint, rows);
+    pass_.keep((static_cast<int64_t>(scratch.bytes()) + dense_scratch_) * count);
+  }
+
+  // As BothWaysLayers holds them.
+  //   keys  rows of keys and values: of the longer of both sequences
+  void count_both_ways(const Blueprint& blueprint, int64_t rows, int64_t keys) {
+    const ModelShape& shape = blueprint.shape;
+    const int64_t n = whole_blocks(rows);
+    pass_.live += residual_ = floats(n * shape.hidden);
+    pass_.add(floats(n * shape.n_heads * shape.head_dim), 2);
+    pass_.add(floats(whole_blocks(keys) * shape.n_kv_heads * shape.head_dim), 2);
+    if (blueprint.buckets) pass_.add(floats(shape.n_heads * (2 * rows - 1)));
+    count_scratch(blueprint, Dense::kBlockRows, rows <= Dense::kFewRows ? 1 : threads());
+  }
+
+  // Its pass comes after the encoder's, whose states it looks at.
+  void count_decoder(const Blueprint& blueprint, const EncoderRun& run) {
+    const PassBytes encoding = std::exchange(pass_, {});
+    pass_.keep(residual_);
+    count_both_ways(blueprint, run.decoder_tokens, std::max(run.tokens, run.decoder_tokens));
+    pass_.live = std::max(pass_.live, encoding.live);
+    pass_.kept = std::max(pass_.kept, encoding.kept);
+    count_logits(blueprint, run.decoder_tokens, true);
+  }
+
+  void count_positions(const Blueprint& blueprint, const MemoryRun& run) {
+    if (run.positions == nullptr) return;
     const ModelShape& shape = blueprint.shape;
     const RotationTables::Bytes positions =
-        RotationTables(*run_.positions, run_.tokens, run_.tokens - run_.rows, run_.rows,
-                       blueprint.chunk)
+        RotationTables(*run.positions, run.tokens, run.tokens - run.rows, run.rows, blueprint.chunk)
             .bytes(shape.n_heads, shape.n_kv_heads, shape.head_dim);
     pass_.add(positions.tables);
     pass_.keep(threads() * positions.workspace);
   }
 
-  void count_logits(const Blueprint& blueprint) {
+  //   all  of all rows; else of one token at a time
+  void count_logits(const Blueprint& blueprint, int64_t rows, bool all) {
     const ModelShape& shape = blueprint.shape;
-    if (!run_.all_logits) {
+    if (!all) {
       logits_ = floats(Dense::kFewRows * shape.vocabulary);
       return;
     }
-    const int64_t each = Dense::bytes(shape.vocabulary, shape.hidden, run_.precision).by_columns;
-    logits_ = each * (run_.rows > Dense::kFewRows ? threads() : 1);
+    const int64_t each = Dense::bytes(shape.vocabulary, shape.hidden, precision_).by_columns;
+    logits_ = each * (rows > Dense::kFewRows ? threads() : 1);
   }
 
   static int64_t threads() { return omp_get_max_threads(); }
 
   const ModelFile& file_;
-  const MemoryRun& run_;
+  const Precision precision_;
+  const bool reads_stored_ = false;  // generation in bf16 reads weights as the file has them
   MemoryEstimate estimate_;
   bool streams_ = false;
   std::map<std::string, int64_t> streamed_;  // by layer
@@ -220,7 +253,8 @@ class Estimator {
 };
 
 // What the run would want in bf16; nothing where this CPU has no bf16 products.
-std::optional<int64_t> wanted_in_bf16(const ModelFile& file, MemoryRun run) {
+template <typename Run>
+std::optional<int64_t> wanted_in_bf16(const ModelFile& file, Run run) {
   run.precision = Precision::kBf16;
   try {
     return estimate_memory(file, run).wanted();
@@ -230,7 +264,8 @@ std::optional<int64_t> wanted_in_bf16(const ModelFile& file, MemoryRun run) {
 }
 
 // What makes it fit.
-std::string mend_of(const ModelFile& file, const MemoryRun& run, const MemoryEstimate& estimate,
+template <typename Run>
+std::string mend_of(const ModelFile& file, const Run& run, const MemoryEstimate& estimate,
                     int64_t available, const std::string& shorten) {
   std::string mend;
   if (run.precision == Precision::kF32) {
@@ -240,10 +275,21 @@ std::string mend_of(const ModelFile& file, const MemoryRun& run, const MemoryEst
       mend += "; ";
     }
   }
-  if (!file.streams() && file.holding && !EncoderModel::takes(file))
+  if (file.holding == Holding::kPacked && !EncoderModel::takes(file))
     mend += "--weights streamed keeps one layer in memory; ";
   if (estimate.weights >= available) return mend + "take a smaller model, or free memory";
   return mend + "give " + shorten;
+}
+
+template <typename Run>
+Error too_large(const ModelFile& file, const Run& run, const MemoryEstimate& estimate,
+                const std::string& shorten, const AvailableMemory& available) {
+  return Error(file.tensors->name() + ": memory",
+               "must be at most the " + bytes_text(available.bytes) + " that are left (" +
+                   available.source + ")",
+               bytes_text(estimate.wanted()) + " for " + std::to_string(run.tokens) +
+                   " tokens: " + estimate.text(),
+               mend_of(file, run, estimate, available.bytes, shorten));
 }
 
 }  // namespace
@@ -282,25 +328,34 @@ MemoryEstimate estimate_memory(const ModelFile& file, const MemoryRun& run) {
   return Estimator(file, run).take();
 }
 
+MemoryEstimate estimate_memory(const ModelFile& file, const EncoderRun& run) {
+  return Estimator(file, run).take();
+}
+
 void fit_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
                 const std::optional<AvailableMemory>& available) {
   if (!available) return;
   MemoryEstimate estimate = estimate_memory(file, run);
   ModelFile least = file;
-  if (estimate.wanted() > available->bytes && !file.holding && !EncoderModel::takes(file)) {
+  if (estimate.wanted() > available->bytes && !file.holding) {
     least.holding = Holding::kStreamed;
     estimate = estimate_memory(least, run);
   }
-  if (estimate.wanted() <= available->bytes) {
-    file.holding = least.holding;
-    return;
-  }
-  throw Error(file.tensors->name() + ": memory",
-              "must be at most the " + bytes_text(available->bytes) + " that are left (" +
-                  available->source + ")",
-              bytes_text(estimate.wanted()) + " for " + std::to_string(run.tokens) +
-                  " tokens: " + estimate.text(),
-              mend_of(least, run, estimate, available->bytes, shorten));
+  if (estimate.wanted() > available->bytes)
+    throw too_large(least, run, estimate, shorten, *available);
+  file.holding = least.holding;
+}
+
+void refuse_too_large(const ModelFile& file, const EncoderRun& run, const std::string& shorten,
+                      const std::optional<AvailableMemory>& available) {
+  if (!available) return;
+  const MemoryEstimate estimate = estimate_memory(file, run);
+  if (estimate.wanted() > available->bytes)
+    throw too_large(file, run, estimate, shorten, *available);
+}
+
+bool has_decoder(const ModelFile& file) {
+  return describe_encoder(file.config, file.keys, file.tensors->name()).decoder.has_value();
 }
 
 std::string bytes_text(int64_t bytes) {

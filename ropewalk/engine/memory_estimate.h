@@ -24,7 +24,7 @@ struct MemoryRun {
   const Positions* positions = nullptr;
   int64_t beside = 0;  // bytes that whoever runs it holds while passes run
 
-  // Model::losses(), or EncoderModel::losses(), of so many tokens.
+  // Model::losses() of so many tokens.
   static MemoryRun losses(Precision precision, int64_t tokens, const Positions* positions);
   // A Sequence of that capacity, given `prompt` tokens at once and then one by one.
   static MemoryRun generation(Precision precision, int64_t prompt, int64_t capacity,
