@@ -34,7 +34,7 @@ void add_check_command(CLI::App& app) {
       ->add_option("--tokens", options->tokens,
                    "Foretell the memory of losses of so many tokens; without it, of the trained "
                    "length, or of 512 where that is not known")
-      ->check(CLI::Range(int64_t{2}, int64_t{1} << 24));
+      ->check(CLI::Range(int64_t{2}, kMostCheckTokens));
   command->add_flag("--json", options->json, "One JSON object");
   command->callback([options] { check(*options); });
 }

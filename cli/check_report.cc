@@ -321,7 +321,7 @@ void Checker::run_model() {
 bool Checker::foretell(ModelFile& file) {
   const int64_t trained = trained_length(file.config);
   const Precision precision = options_.model.chosen_precision();
-  const int64_t known = trained > 1 ? trained : kWindow;
+  const int64_t known = trained > 1 ? std::min(trained, kMostCheckTokens) : kWindow;
   const int64_t tokens = options_.tokens != 0 ? options_.tokens : known;
   const Positions declared = make_positions(file.config, {});
   const bool decodes = !report_.encoder || has_decoder(file);

@@ -15,6 +15,8 @@
 
 namespace ropewalk {
 
+inline constexpr int64_t kMostCheckTokens = int64_t{1} << 24;  // that memory is foretold for
+
 struct CheckOptions {
   ModelOptions model;
   std::string text;    // a file; empty: none

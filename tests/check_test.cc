@@ -248,6 +248,31 @@ TEST_F(CheckCommand, ATextThatCannotBeScoredIsAFault) {
   EXPECT_THAT(json["faults"][0]["value"].get<std::string>(), HasSubstr("no model.safetensors"));
 }
 
+// Sizes decide what memory is asked for, so that they are looked at before it is foretold.
+TEST_F(CheckCommand, SizesThatTheTensorsDoNotHaveAreFaults) {
+  const std::string own = fixture("tiny_llama_hf"), folder = path("absurd");
+  std::filesystem::create_directories(folder);
+  file("absurd/model.safetensors", read_file(own + "/model.safetensors"));
+  const std::vector<std::pair<std::string, int64_t>> sizes = {
+      {"num_attention_heads", int64_t{1} << 29},
+      {"num_attention_heads", 1 << 14},
+      {"num_hidden_layers", 4096},
+      {"intermediate_size", 1 << 22},
+      {"num_key_value_heads", 4},
+      {"head_dim", 4096}};
+  for (const auto& [key, value] : sizes) {
+    Json document = Json::parse(read_file(own + "/config.json"));
+    document[key] = value;
+    file("absurd/config.json", document.dump());
+    const Json json = run_json({"check", folder}, 1);
+    ASSERT_EQ(json["faults"].size(), 1u) << json;
+    // The number of heads and their width are one size of a tensor.
+    EXPECT_EQ(json["faults"][0]["key"], key == "head_dim" ? "num_attention_heads" : key);
+    EXPECT_FALSE(json["faults"][0]["mend"].is_null());
+    EXPECT_TRUE(json["obstacle"].is_null()) << json;
+  }
+}
+
 TEST_F(CheckCommand, ATextThatIsTooShortIsNotCalledMissing) {
   const RunResult result =
       run({"check", fixture("tiny_llama.gguf"), "--text", file("short.txt", "abcabc")});

@@ -14,12 +14,15 @@
 #include "ropewalk/config/gguf_remarks.h"
 #include "ropewalk/config/gguf_rope.h"
 #include "ropewalk/config/model_config.h"
+#include "ropewalk/config/size_limits.h"
 #include "ropewalk/formats/printable.h"
 
 namespace ropewalk {
 namespace {
 
 using Positions = GgufArchitecture::Positions;
+
+constexpr int64_t kLongest = int64_t{1} << 31;  // as GgufKeys reads
 
 GgufArchitecture known_architecture(const GgufFile& file, const std::string& name) {
   const GgufArchitecture* const known = find_gguf_architecture(name);
@@ -64,18 +67,13 @@ class Reader {
   }
 
  private:
-  // A size that may be absent: 0 then.
-  int64_t size(const std::string& name, std::string_view suffix) {
+  // A size of at most so much, that may be absent: 0 then.
+  int64_t size(const std::string& name, std::string_view suffix, int64_t most) {
     const std::optional<int64_t> found =
         architecture_.positions == Positions::kNone ? keys_.count(suffix) : keys_.size(suffix);
     if (found) report_.field_of_key(keys_, name, suffix);
+    refuse_above(keys_.place(suffix), found.value_or(0), most);
     return found.value_or(0);
-  }
-  void refuse_above(std::string_view suffix, int64_t found, int64_t most) const {
-    if (found <= most) return;
-    throw Error(keys_.place(suffix), "must not exceed " + std::to_string(most),
-                std::to_string(found))
-        .of(FaultKind::kOutOfRange);
   }
 
   void read_sizes();
@@ -100,15 +98,14 @@ class Reader {
 
 void Reader::read_sizes() {
   ModelShape& shape = config_.shape;
-  shape.n_layers = size("layers", "block_count");
-  refuse_above("block_count", shape.n_layers, kMaxLayers);
-  shape.hidden = size("hidden", "embedding_length");
+  shape.n_layers = size("layers", "block_count", kMaxLayers);
+  shape.hidden = size("hidden", "embedding_length", kMaxWidth);
   read_heads();
   read_head_dim();
   if (keys_.is_list("feed_forward_length")) {
     keys_.mark("feed_forward_length");
   } else {
-    shape.ffn = size("ffn", "feed_forward_length");
+    shape.ffn = size("ffn", "feed_forward_length", kMaxWidth);
   }
   read_vocabulary();
   for (const std::string_view epsilon :
@@ -123,7 +120,7 @@ void Reader::read_sizes() {
     report_.field_of_key(keys_, "norm_epsilon", epsilon);
   }
   shape.tied_output = file_.find_tensor("output.weight") == nullptr;
-  context_length_ = size("context_length", "context_length");
+  context_length_ = size("context_length", "context_length", kLongest);
   config_.context_length = context_length_;
 }
 
@@ -133,8 +130,8 @@ void Reader::read_heads() {
     read_heads_by_layer();
     return;
   }
-  shape.n_heads = first_heads_ = size("heads", "attention.head_count");
-  shape.n_kv_heads = size("kv_heads", "attention.head_count_kv");
+  shape.n_heads = first_heads_ = size("heads", "attention.head_count", kMaxHeads);
+  shape.n_kv_heads = size("kv_heads", "attention.head_count_kv", kMaxHeads);
   if (shape.n_kv_heads == 0 && shape.n_heads != 0) {
     shape.n_kv_heads = shape.n_heads;
     report_.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
@@ -154,6 +151,7 @@ void Reader::read_heads_by_layer() {
     const auto counts = keys_.counts(suffix, config_.shape.n_layers);
     if (!counts || counts->empty()) return int64_t{0};
     const auto [least, most] = std::ranges::minmax(*counts);
+    refuse_above(keys_.place(suffix), most, kMaxHeads);
     report_.field(name,
                   least == most ? std::to_string(most)
                                 : std::to_string(least) + " to " + std::to_string(most),
@@ -172,7 +170,7 @@ void Reader::read_head_dim() {
   const std::string_view latent = "attention.key_length_mla";
   const std::string_view suffix =
       architecture_.latent && keys_.has(latent) ? latent : "attention.key_length";
-  shape.head_dim = size("head_dim", suffix);
+  shape.head_dim = size("head_dim", suffix, kMaxHeadDim);
   if (suffix == latent) keys_.mark("attention.key_length");  // of the cache
   if (shape.head_dim == 0 && shape.hidden != 0 && first_heads_ != 0) {
     if (shape.hidden % first_heads_ != 0) {
@@ -186,7 +184,7 @@ void Reader::read_head_dim() {
     report_.field("head_dim", std::to_string(shape.head_dim), Provenance::kDerived,
                   "embedding_length / head_count");
   }
-  refuse_above(suffix, shape.head_dim, kMaxHeadDim);
+  refuse_above(keys_.place(suffix), shape.head_dim, kMaxHeadDim);
   const std::optional<int64_t> value_length = keys_.count("attention.value_length");
   if (architecture_.equal_widths && value_length && *value_length != shape.head_dim) {
     refuse_value_length(keys_.place("attention.value_length"), shape.head_dim, *value_length);
@@ -200,6 +198,7 @@ void Reader::read_vocabulary() {
     n_tokens = static_cast<int64_t>(file_.metadata().get_string_array(list).size());
   }
   const int64_t declared = keys_.size("vocab_size").value_or(0);
+  refuse_above(keys_.place("vocab_size"), declared, kMaxVocabulary);
   const TensorInfo* const embedding = file_.find_tensor("token_embd.weight");
   const int64_t rows = embedding == nullptr ? 0 : static_cast<int64_t>(row_count(*embedding));
 

@@ -9,6 +9,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -228,6 +229,12 @@ TEST(GgufConfig, NoFileDecidesHowMuchMemoryIsTaken) {
                 plain_gguf().set("llama.attention.key_length", uint32_t{1} << 31).positions();
               }),
               HasSubstr("llama.attention.key_length: must not exceed 8192"));
+  for (const std::string key : {"attention.head_count", "attention.head_count_kv",
+                                "embedding_length", "feed_forward_length", "vocab_size"}) {
+    EXPECT_THAT(
+        message_of([&] { plain_gguf().set("llama." + key, uint32_t{1} << 29).positions(); }),
+        AllOf(HasSubstr("llama." + key + ": must not exceed"), HasSubstr("got 536870912")));
+  }
 }
 
 TEST(GgufConfig, InconsistentHeadsAreRefused) {

@@ -18,6 +18,7 @@
 #include "ropewalk/config/declared_rotary.h"
 #include "ropewalk/config/gguf_factors.h"
 #include "ropewalk/config/gguf_scaling.h"
+#include "ropewalk/config/size_limits.h"
 #include "ropewalk/math/axes.h"
 #include "ropewalk/schemes/param_value.h"
 #include "ropewalk/schemes/registry.h"
@@ -176,11 +177,7 @@ int64_t RopeReader::read_head_dim(const GgufLayer& layer, GgufReport& own) {
       architecture_.latent ? "attention.key_length_mla_swa" : "attention.key_length_swa";
   const std::optional<int64_t> found = keys_.size(suffix);
   if (!found) return sizes_.head_dim;
-  if (*found > kMaxHeadDim) {
-    throw Error(keys_.place(suffix), "must not exceed " + std::to_string(kMaxHeadDim),
-                std::to_string(*found))
-        .of(FaultKind::kOutOfRange);
-  }
+  refuse_above(keys_.place(suffix), *found, kMaxHeadDim);
   own.field_of_key(keys_, "head_dim", suffix);
   return *found;
 }

@@ -387,6 +387,17 @@ TEST(HfConfig, WrappersThatChangeTheirTextModelAreNotRun) {
               AllOf(HasSubstr("model_type: must be one of those"), HasSubstr("paligemma")));
 }
 
+TEST(HfConfig, SizesThatNoModelHasAreRefused) {
+  EXPECT_THAT(refusal(with("num_attention_heads", "536870912")),
+              HasSubstr("num_attention_heads: must not exceed 16384, which no known model comes "
+                        "near, got 536870912; the file is damaged: fetch or convert it anew"));
+  EXPECT_THAT(refusal(with("num_key_value_heads", "536870912")), HasSubstr("num_key_value_heads"));
+  EXPECT_THAT(refusal(with("hidden_size", "536870912")), HasSubstr("hidden_size: must not exceed"));
+  EXPECT_THAT(refusal(with("intermediate_size", "536870912")),
+              HasSubstr("intermediate_size: must not exceed"));
+  EXPECT_THAT(refusal(with("vocab_size", "536870912")), HasSubstr("vocab_size: must not exceed"));
+}
+
 TEST(HfConfig, WrongTypesAreRefused) {
   EXPECT_THAT(refusal(with("num_attention_heads", "4.0")), HasSubstr("must be an integer"));
   EXPECT_THAT(refusal(with("num_hidden_layers", "9007199254740992")),

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "ropewalk/config/size_limits.h"
+
 namespace ropewalk {
 namespace {
 
@@ -23,19 +25,21 @@ std::string heads_key(JsonFields& top) {
   return key.empty() && top.has_value(kEncoderHeads) ? kEncoderHeads : key;
 }
 
-// A size under any of its spellings: 0 where there is none.
-int64_t size(HfReading& reading, const std::string& name, const std::vector<std::string>& keys) {
+// A size of at most so much, under any of its spellings: 0 where there is none.
+int64_t size(HfReading& reading, const std::string& name, const std::vector<std::string>& keys,
+             int64_t most) {
   const std::string key = reading.top.spelling(keys);
   if (key.empty()) return 0;
   const int64_t value = *reading.top.size(key);
+  refuse_above(reading.top.place(key), value, most);
   reading.notes.field_of_key(name, reading.top, key);
   return value;
 }
 
 // The same; of a text model that is wrapped, as its class has it where there is none.
 int64_t size_or(HfReading& reading, const std::string& name, const std::vector<std::string>& keys,
-                int64_t HfClassSizes::*of_class) {
-  const int64_t stated = size(reading, name, keys);
+                int64_t most, int64_t HfClassSizes::*of_class) {
+  const int64_t stated = size(reading, name, keys, most);
   if (stated != 0 || reading.class_sizes == nullptr) return stated;
   const int64_t assumed = reading.class_sizes->*of_class;
   reading.notes.field(name, std::to_string(assumed), Provenance::kFamilyDefault,
@@ -49,7 +53,8 @@ bool says(HfReading& reading, const std::string& key) {
 
 // Falcon's: few heads of keys are a matter of flags.
 int64_t multi_query_heads(HfReading& reading, const ModelShape& shape) {
-  if (says(reading, "new_decoder_architecture")) return size(reading, "kv_heads", {"num_kv_heads"});
+  if (says(reading, "new_decoder_architecture"))
+    return size(reading, "kv_heads", {"num_kv_heads"}, kMaxHeads);
   const bool one = !reading.top.has_value("multi_query") || says(reading, "multi_query");
   reading.notes.field("kv_heads", std::to_string(one ? 1 : shape.n_heads), Provenance::kDerived,
                       one ? "multi_query" : "multi_query is false: as many as heads");
@@ -61,7 +66,7 @@ int64_t key_heads(HfReading& reading, const ModelShape& shape) {
   const KeyHeads rule = reading.family.sizes.key_heads;
   if (rule == KeyHeads::kOwn) return shape.n_heads;
   if (rule == KeyHeads::kMultiQuery) return multi_query_heads(reading, shape);
-  const int64_t stated = size_or(reading, "kv_heads", {key}, &HfClassSizes::key_heads);
+  const int64_t stated = size_or(reading, "kv_heads", {key}, kMaxHeads, &HfClassSizes::key_heads);
   if (stated != 0 || shape.n_heads == 0 || rule == KeyHeads::kStated) return stated;
   reading.notes.field("kv_heads", std::to_string(shape.n_heads), Provenance::kFamilyDefault,
                       key + " is absent: as many as heads");
@@ -101,7 +106,8 @@ void read_norm(HfReading& reading, ModelShape& shape) {
 int64_t ffn_width(HfReading& reading, const ModelShape& shape) {
   const HfSizes& sizes = reading.family.sizes;
   const std::string ratio_key(sizes.ffn_ratio_key);
-  const int64_t stated = size_or(reading, "ffn", spellings(sizes.ffn_key), &HfClassSizes::ffn);
+  const int64_t stated =
+      size_or(reading, "ffn", spellings(sizes.ffn_key), kMaxWidth, &HfClassSizes::ffn);
   if (stated != 0) return stated;
   if (sizes.ffn_ratio == 0) return 0;
   int64_t ratio = sizes.ffn_ratio;
@@ -125,11 +131,7 @@ class HeadReader {
 
   HfHead read(const std::string& layer_type) {
     HfHead head = family_.mla_rope != 0 && family_.head_dim == 0 ? latent() : whole(layer_type);
-    if (head.dim > kMaxHeadDim) {
-      throw Error(top_.place(head.key), "must not exceed " + std::to_string(kMaxHeadDim),
-                  std::to_string(head.dim))
-          .of(FaultKind::kOutOfRange);
-    }
+    refuse_above(top_.place(head.key), head.dim, kMaxHeadDim);
     head.rotated = family_.mla_rope == 0 ? head.dim : part("qk_rope_head_dim", family_.mla_rope);
     return head;
   }
@@ -248,19 +250,16 @@ HfLength most_positions(HfReading& reading) {
 
 ModelShape read_hf_shape(HfReading& reading) {
   ModelShape shape;
-  shape.n_layers = size_or(reading, "layers", kLayers, &HfClassSizes::layers);
-  if (shape.n_layers > kMaxLayers) {
-    throw reading.top.wrong(reading.top.spelling(kLayers),
-                            "must not exceed " + std::to_string(kMaxLayers));
-  }
-  shape.hidden = size_or(reading, "hidden", kHidden, &HfClassSizes::hidden);
+  shape.n_layers = size_or(reading, "layers", kLayers, kMaxLayers, &HfClassSizes::layers);
+  shape.hidden = size_or(reading, "hidden", kHidden, kMaxWidth, &HfClassSizes::hidden);
   const std::string heads = heads_key(reading.top);
-  shape.n_heads =
-      size_or(reading, "heads", heads.empty() ? kHeads : std::vector{heads}, &HfClassSizes::heads);
+  shape.n_heads = size_or(reading, "heads", heads.empty() ? kHeads : std::vector{heads}, kMaxHeads,
+                          &HfClassSizes::heads);
   read_kv_heads(reading, shape);
-  shape.head_dim = size(reading, "head_dim", spellings(reading.family.sizes.head_key));
+  shape.head_dim = size(reading, "head_dim", spellings(reading.family.sizes.head_key), kMaxHeadDim);
   shape.ffn = ffn_width(reading, shape);
-  shape.vocabulary = size_or(reading, "vocabulary", {"vocab_size"}, &HfClassSizes::vocabulary);
+  shape.vocabulary =
+      size_or(reading, "vocabulary", {"vocab_size"}, kMaxVocabulary, &HfClassSizes::vocabulary);
   read_norm(reading, shape);
   const std::string tied = "tie_word_embeddings";
   shape.tied_output = reading.top.has_value(tied) && *reading.top.flag(tied);

@@ -19,6 +19,7 @@
 #include "ropewalk/engine/output_head.h"
 #include "ropewalk/engine/pass_sizes.h"
 #include "ropewalk/engine/rotation_tables.h"
+#include "ropewalk/engine/size_check.h"
 #include "ropewalk/kernels/attention.h"
 
 namespace ropewalk {
@@ -77,6 +78,7 @@ class Estimator {
         precision_(run.precision),
         reads_stored_(!run.all_logits && run.precision == Precision::kBf16) {
     const Blueprint blueprint = describe_file(file);
+    refuse_other_sizes(file, blueprint);
     refuse_absurd(blueprint.shape, run.tokens, place());
     streams_ = file.streams();
     count_tensors(blueprint, true);
@@ -89,6 +91,7 @@ class Estimator {
 
   Estimator(const ModelFile& file, const EncoderRun& run) : file_(file), precision_(run.precision) {
     const EncoderBlueprints both = describe_encoder(file.config, file.keys, place());
+    refuse_other_sizes(file, both.encoder);
     refuse_absurd(both.encoder.shape, std::max(run.tokens, run.decoder_tokens), place());
     count_tensors(both.encoder, both.decoder.has_value());
     count_both_ways(both.encoder, run.tokens, run.tokens);

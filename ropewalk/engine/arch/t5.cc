@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ropewalk/base/error.h"
+#include "ropewalk/config/size_limits.h"
 #include "ropewalk/engine/arch/families.h"
 
 namespace ropewalk {
@@ -87,6 +88,8 @@ Blueprint describe_t5_decoder(const ModelConfig& config, const ModelKeys& keys) 
   Blueprint blueprint = describe_t5(config, keys, true);
   blueprint.shape.n_layers =
       keys.whole("decoder_block_count", "num_decoder_layers").value_or(config.shape.n_layers);
+  refuse_above(keys.is_gguf() ? "decoder_block_count" : "num_decoder_layers",
+               blueprint.shape.n_layers, kMaxLayers);
   blueprint.shape.tied_output = scales_output(config, keys);
   if (blueprint.shape.tied_output)
     blueprint.logit_scale = 1.0f / std::sqrt(static_cast<float>(config.shape.hidden));
