@@ -38,6 +38,7 @@ class Reader {
   }
 
   ModelConfig read() {
+    text_.refuse_other_than_flags();
     if (text_.is_wrapped()) text_.note_outside(notes_);
     config_.shape = read_hf_shape(reading_);
     HfMechanisms found = read_hf_mechanisms(reading_, config_.shape);

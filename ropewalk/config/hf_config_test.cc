@@ -387,6 +387,32 @@ TEST(HfConfig, WrappersThatChangeTheirTextModelAreNotRun) {
               AllOf(HasSubstr("model_type: must be one of those"), HasSubstr("paligemma")));
 }
 
+TEST(HfConfig, FlagsAreTrueOrFalse) {
+  for (const char* key : {"attention_bias", "mlp_bias", "tie_word_embeddings", "use_sliding_window",
+                          "is_encoder_decoder"}) {
+    for (const char* value : {"1.5", "1", "0", "\"true\"", "[]"}) {
+      EXPECT_THAT(refusal(with(key, value)),
+                  HasSubstr(std::string(key) + ": must be true or false, got " + value +
+                            "; write it without quotes, and as no number"));
+    }
+    for (const char* value : {"true", "false", "null"})
+      EXPECT_NO_THROW(positions(with(key, value)));
+  }
+  // Llama-4's first files.
+  EXPECT_NO_THROW(positions(with("attn_temperature_tuning", "4")));
+  EXPECT_THAT(refusal(with("attn_temperature_tuning", "\"on\"")),
+              HasSubstr("must be true, false or a whole number"));
+}
+
+TEST(HfConfig, FlagsOfAWrappersTextModelAreTrueOrFalse) {
+  Json config = {{"model_type", "llava"}, {"text_config", small_config()}};
+  config["text_config"]["attention_bias"] = 1;
+  EXPECT_THAT(refusal(config), HasSubstr("text_config.attention_bias: must be true or false"));
+  config["text_config"].erase("attention_bias");
+  config["tie_word_embeddings"] = "false";
+  EXPECT_THAT(refusal(config), HasSubstr("json: tie_word_embeddings: must be true or false"));
+}
+
 TEST(HfConfig, SizesThatNoModelHasAreRefused) {
   EXPECT_THAT(refusal(with("num_attention_heads", "536870912")),
               HasSubstr("num_attention_heads: must not exceed 16384, which no known model comes "

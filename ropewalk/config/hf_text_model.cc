@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "ropewalk/config/hf_flags.h"
 #include "ropewalk/config/hf_spelling.h"
 #include "ropewalk/formats/printable.h"
 
@@ -99,6 +100,11 @@ void HfTextModel::require_text_alone() {
               "must be one of those whose text model is run alone (" + names + ")",
               printable(wrapper, 60))
       .of(FaultKind::kUnknownValue);
+}
+
+void HfTextModel::refuse_other_than_flags() const {
+  ropewalk::refuse_other_than_flags(*fields_);
+  if (is_wrapped()) ropewalk::refuse_other_than_flags(*outside_);
 }
 
 void HfTextModel::note_outside(HfNotes& notes) {

@@ -34,6 +34,9 @@ class HfTextModel {
   // its text model alone would read it.
   void require_text_alone();
 
+  // Throws Error where a flag of the model or of its wrapper is neither true nor false.
+  void refuse_other_than_flags() const;
+
   // What the wrapper holds beside the text model: towers for images and sounds, and position keys
   // that say other things than the text model's.
   void note_outside(HfNotes& notes);

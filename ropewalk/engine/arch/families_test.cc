@@ -139,6 +139,13 @@ TEST(Experts, CountsThatCannotBeAreNamed) {
   EXPECT_FALSE(declared_experts(ModelKeys(true)).has_value());
 }
 
+TEST(Gemma, WhatSeesBothWaysIsRefused) {
+  const nlohmann::ordered_json config = {{"use_bidirectional_attention", true}};
+  const ModelKeys keys = ModelKeys::of(config, "config.json");
+  EXPECT_THAT(message_of([&] { describe_gemma(ModelConfig(), keys); }),
+              HasSubstr("use_bidirectional_attention: must be false"));
+}
+
 TEST(Activations, AnUnknownNameIsRefused) {
   const auto named = [](const std::string& name) {
     return ModelKeys::of(nlohmann::ordered_json{{"hidden_act", name}}, "config.json");

@@ -25,6 +25,7 @@ Blueprint describe_gemma(const ModelConfig& config, const ModelKeys& keys) {
   }
   if (third) blueprint.qk_norm = Presence::kAlways;
   if (!keys.is_gguf()) {
+    require_flag(keys, "use_bidirectional_attention", false);  // EmbeddingGemma
     // A wrapper's config.json leaves out what is as in the class.
     const auto cap_of_class = [&](const char* key, float& cap, float value) {
       if (second && !keys.number(key) && !keys.is_null(key)) cap = value;
