@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/check_report.h"
+#include "cli/terminal_text.h"
 #include "cli/text_layout.h"
 #include "ropewalk/formats/json_file.h"
 
@@ -125,7 +126,7 @@ Json json_of(const std::vector<Finding>& findings) {
 }  // namespace
 
 void print_check_text(const CheckReport& report, bool strict) {
-  fmt::print("{}\n", report.path);
+  fmt::print("{}\n", terminal_text(report.path));
   std::string head = report.format;
   if (!report.architecture.empty()) head += ", architecture " + report.architecture;
   if (!head.empty()) fmt::print("  {}\n", head);

@@ -29,10 +29,10 @@
 #include "cli/report_command.h"
 #include "cli/show_command.h"
 #include "cli/states_command.h"
+#include "cli/terminal_text.h"
 #include "cli/tokens_command.h"
 #include "cli/write_command.h"
 #include "ropewalk/base/error.h"
-#include "ropewalk/formats/printable.h"
 
 namespace {
 
@@ -64,7 +64,7 @@ void fill_closed_streams() {
 // A value of the command line may be anything.
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const std::string said = error.what();
-  return ropewalk::printable(said, said.size()) +
+  return ropewalk::terminal_text(said) +
          CLI::FailureMessage::simple(app, error).substr(said.size());
 }
 

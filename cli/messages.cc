@@ -2,14 +2,12 @@
 
 #include <cstdio>
 
-#include "ropewalk/formats/printable.h"
+#include "cli/terminal_text.h"
 
 namespace ropewalk {
 
 void tell(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-void complain(const std::string& message) {
-  tell("ropewalk: " + printable(message, message.size()) + "\n");
-}
+void complain(const std::string& message) { tell("ropewalk: " + terminal_text(message) + "\n"); }
 
 }  // namespace ropewalk

@@ -7,6 +7,7 @@
 #include "cli/option_checks.h"
 #include "cli/result_file.h"
 #include "cli/show_report.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/formats/npy.h"
 
 namespace ropewalk {
@@ -19,7 +20,7 @@ void show(const ShowOptions& options) {
   if (options.json) return print_show_json(report);
   if (options.csv) return print_show_csv(report);
   print_show_text(report, options.pairs);
-  if (!options.npy.empty()) fmt::print("\nwritten: {}\n", options.npy);
+  if (!options.npy.empty()) fmt::print("\nwritten: {}\n", terminal_text(options.npy));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/show_report.h"
+#include "cli/terminal_text.h"
 #include "cli/text_layout.h"
 #include "ropewalk/schemes/scheme_string.h"
 
@@ -53,7 +54,7 @@ void print_head(const ShowReport& report) {
   if (shape.n_heads != 0) text += fmt::format(", {} query heads", shape.n_heads);
   if (shape.n_kv_heads != 0) text += fmt::format(", {} key heads", shape.n_kv_heads);
   if (shape.head_dim != 0) text += fmt::format(" of {} coordinates", shape.head_dim);
-  fmt::print("{}\n{}", report.file.path, paragraph(text, "  ", 2));
+  fmt::print("{}\n{}", terminal_text(report.file.path), paragraph(text, "  ", 2));
   Table table;
   if (config.usable_length != 0) {
     table.add({"usable length",

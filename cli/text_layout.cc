@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/terminal_text.h"
+
 namespace ropewalk {
 namespace {
 
@@ -41,8 +43,10 @@ bool is_number(char c) { return ('0' <= c && c <= '9') || c == '.' || c == '-' |
 }  // namespace
 
 std::string paragraph(std::string_view text, std::string_view first, size_t hang, size_t width) {
-  std::string out(first);
-  size_t used = width_of(first);
+  const std::string safe = terminal_text(text);
+  text = safe;
+  std::string out = terminal_text(first);
+  size_t used = width_of(out);
   bool line_is_empty = true;
   const auto next_line = [&] {
     end_line(out);
@@ -73,8 +77,12 @@ std::string paragraph(std::string_view text, std::string_view first, size_t hang
 }
 
 std::string Table::text() const {
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (std::vector<std::string>& row : rows) {
+    for (std::string& cell : row) cell = terminal_text(cell);
+  }
   std::vector<size_t> widths;
-  for (const std::vector<std::string>& row : rows_) {
+  for (const std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (size_t c = 0; c + 1 < row.size(); ++c) {
       const size_t width = width_of(row[c]);
@@ -82,7 +90,7 @@ std::string Table::text() const {
     }
   }
   std::string out;
-  for (const std::vector<std::string>& row : rows_) {
+  for (const std::vector<std::string>& row : rows) {
     std::string line(indent_, ' ');
     size_t start = indent_;
     for (size_t c = 0; c + 1 < row.size(); ++c) {

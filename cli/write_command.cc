@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/option_checks.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/formats/json_file.h"
 
@@ -49,7 +50,7 @@ WriteRequest request_of(const Options& options) {
 std::string or_none(const std::string& text) { return text.empty() ? "(none)" : text; }
 
 void print_text(const WriteRequest& request, const WriteReport& report) {
-  fmt::print("{}\n", report.output);
+  fmt::print("{}\n", terminal_text(report.output));
   if (request.undo) {
     fmt::print("  as it was before the last write\n");
   } else {
@@ -58,12 +59,14 @@ void print_text(const WriteRequest& request, const WriteReport& report) {
   size_t width = 0;
   for (const KeyChange& change : report.keys) width = std::max(width, change.key.size());
   for (const KeyChange& change : report.keys) {
-    fmt::print("  {:<{}}  {} -> {}\n", change.key, width, or_none(change.before),
-               or_none(change.after));
+    fmt::print("  {:<{}}  {} -> {}\n", terminal_text(change.key), width,
+               or_none(terminal_text(change.before)), or_none(terminal_text(change.after)));
   }
   for (const std::string& layers : report.layers) fmt::print("  {}\n", layers);
-  for (const std::string& name : report.added) fmt::print("  tensor {} added\n", name);
-  for (const std::string& name : report.removed) fmt::print("  tensor {} removed\n", name);
+  for (const std::string& name : report.added)
+    fmt::print("  tensor {} added\n", terminal_text(name));
+  for (const std::string& name : report.removed)
+    fmt::print("  tensor {} removed\n", terminal_text(name));
   if (!request.undo) {
     fmt::print("  frequencies as written differ from the scheme by at most {:.1e}\n",
                report.largest_difference);
@@ -76,11 +79,11 @@ void print_text(const WriteRequest& request, const WriteReport& report) {
   }
   fmt::print("  whole file, SHA-256\n    before {}\n    after  {}\n", report.original,
              report.written);
-  for (const std::string& note : report.notes) fmt::print("  note: {}\n", note);
+  for (const std::string& note : report.notes) fmt::print("  note: {}\n", terminal_text(note));
   if (request.undo || request.engine != TargetEngine::kLlamaCpp) return;
   const std::string context =
       request.target_length == 0 ? "" : fmt::format(" -c {}", request.target_length);
-  fmt::print("  llama.cpp: llama-cli -m {}{}\n", report.output, context);
+  fmt::print("  llama.cpp: llama-cli -m {}{}\n", terminal_text(report.output), context);
 }
 
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }

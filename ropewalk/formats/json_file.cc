@@ -133,6 +133,19 @@ class Builder {
   std::string key_;
 };
 
+// What garbles a terminal is in strings alone, but for line breaks between members, and the only one
+// of them below U+0080 that stands there is U+007F.
+std::string without_garbling(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of("\n\x7f"), text.size());
+    out += printable(text.substr(0, end), end);
+    if (end < text.size()) out += text[end] == '\n' ? "\n" : "\\u007f";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& place, size_t max_bytes) {
@@ -157,7 +170,9 @@ Json load_json(const std::string& path, size_t max_bytes) {
 }
 
 std::string dump_json(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text =
+      json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return without_garbling(text);
 }
 
 }  // namespace ropewalk
