@@ -77,7 +77,8 @@ struct Scored {
 Scored score(const Options& options) {
   ProgressLine line("losses");
   const auto progress = [&](double done) { line.update(done); };
-  ModelFile file = options.model.open();
+  ModelFile file =
+      options.encoder_ids.empty() ? options.model.open_decoder() : options.model.open();
   const Precision precision = options.model.chosen_precision();
   const Positions positions = options.scheme.positions(file.config);
   Scored scored{.ids = read_tokens(file, options),

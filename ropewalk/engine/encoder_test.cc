@@ -10,6 +10,7 @@
 namespace ropewalk {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using Tensors = std::map<std::string, MemorySource::Tensor>;
 using Rows = std::vector<double>;  // (tokens, width)
@@ -406,7 +407,8 @@ TEST(Encoder, RefusesTensorsThatNobodyAskedFor) {
 
 TEST(Encoder, IsNoDecoderAndADecoderIsNone) {
   EXPECT_THAT(refusal([] { describe_model(bert_config(), ModelKeys(true), "file"); }),
-              HasSubstr("ropewalk states"));
+              AllOf(HasSubstr("no probability of a text"), HasSubstr("ropewalk states"),
+                    HasSubstr("--logits-at")));
   EXPECT_THAT(refusal([] { describe_model(t5_config(), ModelKeys(true), "file"); }),
               HasSubstr("--encoder-ids"));
   EXPECT_THAT(refusal([] { describe_encoder(config_of("llama"), ModelKeys(true), "file"); }),

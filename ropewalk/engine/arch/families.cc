@@ -184,10 +184,14 @@ Blueprint describe_model(const ModelConfig& config, const ModelKeys& keys,
     return nullptr;
   };
   if (const EncoderFamily* const encoder = find_encoder(config, keys)) {
-    throw Error(place, "must be a decoder, which predicts the next token", config.architecture,
-                encoder->describe_decoder == nullptr
-                    ? "of an encoder `ropewalk states` gives the states of every token"
-                    : "`ropewalk losses --encoder-ids` says what its encoder reads")
+    throw Error(
+        place, "must be a decoder, which predicts the next token", config.architecture,
+        encoder->describe_decoder == nullptr
+            ? "an encoder sees the tokens behind each one, too: the next one is no guess of "
+              "its own, and guesses of each from all others multiply to no probability of a "
+              "text. `ropewalk states` gives its states, and with --logits-at what a "
+              "masked-LM head guesses"
+            : "`ropewalk losses --encoder-ids` says what its encoder reads")
         .of(FaultKind::kUnknownValue);
   }
   const Describe describe = keys.is_gguf() ? find(kGguf) : find(kHf);
