@@ -8,6 +8,7 @@ namespace {
 
 constexpr HfClassSizes kSizes[] = {
     // family, layers, hidden, heads, heads of keys, feed-forward, vocabulary, epsilon
+    {"cohere", 40, 8192, 64, 64, 22528, 256000, 1e-5},
     {"cohere2", 40, 8192, 64, 64, 22528, 256000, 1e-5},
     {"gemma", 28, 3072, 16, 16, 24576, 256000, 1e-6},
     {"gemma2", 26, 2304, 8, 4, 9216, 256000, 1e-6},

@@ -384,7 +384,12 @@ TEST(HfConfig, WrappersThatChangeTheirTextModelAreNotRun) {
   Json config = {{"model_type", "paligemma"}};
   config["text_config"] = small_config();
   EXPECT_THAT(refusal_to_run(config),
-              AllOf(HasSubstr("model_type: must be one of those"), HasSubstr("paligemma")));
+              AllOf(HasSubstr("model_type: must be one of those"),
+                    HasSubstr("got paligemma; it reads a prompt both ways")));
+  config["model_type"] = "mllama";
+  EXPECT_THAT(refusal_to_run(config), HasSubstr("got mllama; it leaves out layers"));
+  config["model_type"] = "another";
+  EXPECT_THAT(refusal_to_run(config), HasSubstr("got another"));
 }
 
 TEST(HfConfig, FlagsAreTrueOrFalse) {

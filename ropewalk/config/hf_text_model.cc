@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "ropewalk/config/hf_flags.h"
@@ -19,13 +20,28 @@ constexpr std::array<const char*, 4> kTowers = {"vision_config", "audio_config",
                                                 "vision_tower_config"};
 
 // What is read by these is read by their text model alone where no image or sound stands in it.
-// Others look both ways within a prompt (PaliGemma), have layers of their own, or leave out what
-// the text model does to its logits (Aya Vision in transformers 5).
-constexpr std::array<std::string_view, 18> kPlainWrappers = {
-    "gemma3",     "idefics3",    "internvl",         "internvl_chat",   "llama4",
-    "llava",      "llava_next",  "llava_next_video", "llava_onevision", "mistral3",
-    "qwen2_5_vl", "qwen2_audio", "qwen2_vl",         "qwen3_vl",        "qwen3_vl_moe",
-    "smolvlm",    "vipllava",    "voxtral"};
+// Logits of Cohere's two are scaled as their text model has it, by transformers 4 and vLLM; only
+// transformers 5 leaves that out.
+constexpr std::array<std::string_view, 20> kPlainWrappers = {
+    "aya_vision",      "cohere2_vision", "gemma3",     "idefics3",    "internvl",
+    "internvl_chat",   "llama4",         "llava",      "llava_next",  "llava_next_video",
+    "llava_onevision", "mistral3",       "qwen2_5_vl", "qwen2_audio", "qwen2_vl",
+    "qwen3_vl",        "qwen3_vl_moe",   "smolvlm",    "vipllava",    "voxtral"};
+
+struct OtherWrapper {
+  std::string_view start;  // of model_type
+  const char* why;
+};
+
+constexpr OtherWrapper kOtherWrappers[] = {
+    {"paligemma",
+     "it reads a prompt both ways, text alone as well: the losses of its text model are not its "
+     "own"},
+    {"mllama",
+     "it leaves out layers of its text model where there is no image, which is not done here"},
+    {"qwen2_5_omni", "its text model lies beside one that speaks, which is not told apart here"},
+    {"qwen3_omni", "its text model lies beside one that speaks, which is not told apart here"},
+};
 
 std::string known_families() {
   std::string names;
@@ -96,9 +112,11 @@ void HfTextModel::require_text_alone() {
   std::string names;
   for (const std::string_view name : kPlainWrappers)
     names += (names.empty() ? "" : ", ") + std::string(name);
+  const auto* const other = std::ranges::find_if(
+      kOtherWrappers, [&](const OtherWrapper& one) { return wrapper.starts_with(one.start); });
   throw Error(outside_->place(key),
               "must be one of those whose text model is run alone (" + names + ")",
-              printable(wrapper, 60))
+              printable(wrapper, 60), other == std::end(kOtherWrappers) ? "" : other->why)
       .of(FaultKind::kUnknownValue);
 }
 

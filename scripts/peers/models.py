@@ -199,6 +199,13 @@ def cases() -> list:
              dict(head_dim=16, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 1.0,
                                                 "llama_4_scaling_beta": 0.3}), from_gguf=False),
         # text models that another wraps, beside a tower for images
+        # transformers 5 leaves out the scale of logits of these two
+        Case("aya vision", "aya_vision", dict(**layered, logit_scale=1.0, tie_word_embeddings=True), text="cohere2",
+             tower={**tower, "model_type": "siglip_vision_model"}, **wrapped),
+        Case("aya vision of 32 B", "aya_vision", dict(logit_scale=1.0, tie_word_embeddings=True), text="cohere",
+             tower={**tower, "model_type": "siglip_vision_model"}, **wrapped),
+        Case("command a vision", "cohere2_vision", dict(**layered, logit_scale=1.0, tie_word_embeddings=True),
+             text="cohere2", tower={**tower, "model_type": "siglip_vision_model"}, **wrapped),
         Case("gemma3 with images", "gemma3",
              dict(**gemma, num_hidden_layers=6, rope_parameters=by_layer({**LINEAR, "rope_theta": 1e6}, DEFAULT)),
              tower=tower, **wrapped),

@@ -8,7 +8,10 @@ Blueprint describe_command_r(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Command-R", config);
   blueprint.norm = NormKind::kLayer;
   blueprint.parallel = true;
-  blueprint.logit_scale = static_cast<float>(keys.number("logit_scale", "logit_scale").value_or(1));
+  // A wrapper's config.json leaves out what is as in the class.
+  const double of_class = keys.is_gguf() ? 1 : 0.0625;
+  blueprint.logit_scale =
+      static_cast<float>(keys.number("logit_scale", "logit_scale").value_or(of_class));
   blueprint.qk_norm = Presence::kIfThere;
   take_hf(blueprint, keys);
   return blueprint;

@@ -139,6 +139,14 @@ TEST(Experts, CountsThatCannotBeAreNamed) {
   EXPECT_FALSE(declared_experts(ModelKeys(true)).has_value());
 }
 
+TEST(CommandR, LogitsAreScaledAsInTheClassWhereAWrapperSaysNothing) {
+  const auto scale_of = [](const nlohmann::ordered_json& config) {
+    return describe_command_r(ModelConfig(), ModelKeys::of(config, "config.json")).logit_scale;
+  };
+  EXPECT_EQ(scale_of({{"model_type", "cohere2"}}), 0.0625f);
+  EXPECT_EQ(scale_of({{"logit_scale", 0.25}}), 0.25f);
+}
+
 TEST(Gemma, WhatSeesBothWaysIsRefused) {
   const nlohmann::ordered_json config = {{"use_bidirectional_attention", true}};
   const ModelKeys keys = ModelKeys::of(config, "config.json");
