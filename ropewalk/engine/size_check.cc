@@ -108,15 +108,12 @@ class SizeCheck {
         .of(FaultKind::kInconsistent);
   }
 
-  const TensorInfo* find(const std::string& name) const {
-    return file_.tensors->find_tensor(name);
-  }
+  const TensorInfo* find(const std::string& name) const { return file_.tensors->find_tensor(name); }
 
   // As the file spells it.
   std::string key_of(const std::string& field) const {
     const auto found = std::ranges::find(file_.config.fields, field, &DeclaredField::name);
-    const bool told =
-        found != file_.config.fields.end() && found->provenance == Provenance::kFile;
+    const bool told = found != file_.config.fields.end() && found->provenance == Provenance::kFile;
     return told ? found->from : field;
   }
 

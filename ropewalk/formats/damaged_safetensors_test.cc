@@ -165,7 +165,7 @@ TEST(DamagedSafetensors, IndicesThatLie) {
       {"a shard at the root", map(R"("a":"/one")"), "tensor a: must be in a file beside the index"},
       {"a shard of no name", map(R"("a":"")"), "tensor a: must be in a file beside the index"},
       {"a tensor twice", map(R"("a":"one","a":"two")"), "key \"a\": must come once"},
-      {"a shard that is not there", open(both, remove), "two: must be readable"},
+      {"a shard that is not there", open(both, remove), "two: must be there"},
       {"a tensor in no shard", map(R"("a":"one","c":"two")"),
        "tensor c: must be in the shard the index names, got two"},
       {"a tensor in another shard", map(R"("a":"two","b":"one")"),

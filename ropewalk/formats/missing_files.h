@@ -12,8 +12,9 @@
 namespace ropewalk {
 
 struct MissingFiles {
-  size_t first = 0;    // which one
-  std::string others;  // "neither it nor b, c and 2 more", by names without folders; empty: it alone
+  size_t first = 0;  // which one
+  std::string
+      others;  // "neither it nor b, c and 2 more", by names without folders; empty: it alone
 };
 
 // Nothing where all are there.
