@@ -77,9 +77,9 @@ std::string towers_text(const CheckReport& report) {
 
 std::string memory_text(const MemoryCheck& memory) {
   const std::string text =
-      fmt::format("{} at the peak of {} of {} tokens in {}{}: {}", bytes_text(memory.estimate.peak()),
-                  memory.of, memory.tokens, memory.precision, memory.streamed ? ", streamed" : "",
-                  memory.estimate.text());
+      fmt::format("{} at the peak of {} of {} tokens in {}{}: {}",
+                  bytes_text(memory.estimate.peak()), memory.of, memory.tokens, memory.precision,
+                  memory.streamed ? ", streamed" : "", memory.estimate.text());
   if (memory.fits()) return text;
   return text + "; more than the " + bytes_text(memory.available->bytes) + " that are left (" +
          memory.available->source + ")";

@@ -13,6 +13,7 @@
 #include "ropewalk/engine/arch/families.h"
 #include "ropewalk/engine/both_ways_layers.h"
 #include "ropewalk/engine/encoder_memory.h"
+#include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/engine/interleaved_rows.h"
 #include "ropewalk/engine/layer_scratch.h"
 #include "ropewalk/engine/mxfp4_matrices.h"
