@@ -332,9 +332,18 @@ bool Checker::foretell(ModelFile& file) {
                       .decoder_tokens = decodes ? n : 0,
                       .positions = declared};
   };
+  const auto estimate = [&] {
+    return report_.encoder ? estimate_memory(file, encoder_run(tokens))
+                           : estimate_memory(file, run(tokens));
+  };
+  // Sizes that no tensor has are a fault here; that there is too little memory is none.
+  report_.memory = {.of = decodes ? "losses" : "states",
+                    .tokens = tokens,
+                    .precision = options_.model.precision,
+                    .estimate = estimate(),
+                    .available = available_memory()};
   const int64_t few = std::min<int64_t>(tokens, kWindow);
   const char* const shorten = "a shorter text";
-  bool fits = true;
   try {
     if (report_.encoder) {
       refuse_too_large(file, encoder_run(few), shorten);
@@ -343,16 +352,13 @@ bool Checker::foretell(ModelFile& file) {
     }
   } catch (const Error& error) {
     report_.obstacle = obstacle_text(error);
-    fits = false;
+    return false;
   }
-  report_.memory = {.of = decodes ? "losses" : "states",
-                    .tokens = tokens,
-                    .precision = options_.model.precision,
-                    .streamed = file.streams(),
-                    .estimate = report_.encoder ? estimate_memory(file, encoder_run(tokens))
-                                                : estimate_memory(file, run(tokens)),
-                    .available = available_memory()};
-  return fits;
+  if (file.streams()) {
+    report_.memory->streamed = true;
+    report_.memory->estimate = estimate();
+  }
+  return true;
 }
 
 void Checker::score(const Model& model) {
