@@ -227,8 +227,9 @@ std::string tail_text(const std::string& name, int64_t window, int64_t target_le
     const double divisor = four_digits((n - w) / ((kReach - 1) * w));
     return fmt::format("leaky,window={},divisor={}", window, to_text(std::max(1.0, divisor)));
   }
-  return fmt::format("log_tail,window={},bound={},at={}", window, to_text(std::round(kReach * w)),
-                     target_length);
+  // In chords, which attention does by tiles, where the tail is long enough for them.
+  return fmt::format("log_tail,window={},bound={},at={}{}", window, to_text(std::round(kReach * w)),
+                     target_length, target_length >= 2 * window ? ",pieces=4" : "");
 }
 
 // The scheme with other tails past its window; empty where it has none of them.

@@ -69,7 +69,7 @@ TEST(SpacesAround, TurnWidthTailAndTemperatureOfACap) {
             "cap,window=100,pairs=6:15+full_turn,turns=2+temperature,factor=1.06");
   EXPECT_EQ(spaces[1].scheme(spaces[1].start), "leaky,window=128,divisor=60,pairs=7:15+full_turn");
   EXPECT_EQ(spaces[2].scheme(spaces[2].start),
-            "log_tail,window=128,bound=160,at=2048,pairs=7:15+full_turn");
+            "log_tail,window=128,bound=160,at=2048,pieces=4,pairs=7:15+full_turn");
   EXPECT_EQ(spaces[2].describe(spaces[2].start), "around cap,window=128,pairs=7:15+full_turn");
 }
 
