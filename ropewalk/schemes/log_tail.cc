@@ -73,6 +73,7 @@ std::vector<std::string> candidates(int64_t trained_length, int64_t target_lengt
     parts.push_back("log_tail,window=" + std::to_string(window) + ",bound=" +
                     share_of(trained_length, share) + ",at=" + std::to_string(target_length));
   }
+  if (window < 16) return parts;
   // In four chords, which attention does by tiles, many times as fast; one as the curve itself.
   const std::string curve = parts.front();
   for (std::string& part : parts) part += ",pieces=4";

@@ -50,7 +50,8 @@ class Race {
       }
     }
     copy_tests(better_halves(alive));
-    if (options_.search > 0) search_past_grid(track_, plan_);
+    if (options_.search > 0 && plan_.copy_windows >= std::min<size_t>(whole_.copy_windows, 1))
+      search_past_grid(track_, plan_);
     std::vector<Candidate> found = candidates();
     if (plan_.held_out.empty()) return found;
     run_held_out(told_of(found));
@@ -83,16 +84,27 @@ class Race {
     track_.spend_besides();
     std::vector<Runner*> racing;
     race_budget_ = (options_.search > 0 ? kRaceShare : 1) * *options_.budget;
-    std::optional<RacePlan> plan = plan_within(race_budget_, alive, racing);
-    if (!plan && options_.search > 0) {
-      race_budget_ = *options_.budget;
-      plan = plan_within(race_budget_, alive, racing);
-    }
+    const std::optional<RacePlan> plan =
+        plan_in_time([&](double budget) { return plan_within(budget, alive, racing); });
     if (!plan) refuse_budget(racing);
     plan_ = *plan;
     alive = racing;
     tell_plan(0, alive);
     track_.forget_times();  // these passes are counted where they have their turn
+  }
+
+  // Loss alone recommends nothing: where the race's part of the budget has no time for a copy test, it
+  // has the search's, too.
+  //   plan_of  a plan that keeps within so many seconds, or nothing
+  template <typename PlanOf>
+  std::optional<RacePlan> plan_in_time(const PlanOf& plan_of) {
+    const auto recommends = [&](const std::optional<RacePlan>& plan) {
+      return plan && (plan->copy_windows > 0 || whole_.copy_windows == 0);
+    };
+    const std::optional<RacePlan> plan = plan_of(race_budget_);
+    if (recommends(plan) || race_budget_ == *options_.budget) return plan;
+    race_budget_ = *options_.budget;
+    return plan_of(race_budget_);
   }
 
   // The first that tells enough; nothing where none costs so little.
@@ -141,8 +153,10 @@ class Race {
   // Cuts the plan to what time is left.
   void refit(size_t scored, const std::vector<Runner*>& alive) {
     if (options_.budget) {
-      const auto plan = fitted_plan(plan_, scored, count(alive), track_.pass_seconds(alive),
-                                    race_budget_ - track_.spent());
+      const auto plan = plan_in_time([&](double budget) {
+        return fitted_plan(plan_, scored, count(alive), track_.pass_seconds(alive),
+                           budget - track_.spent());
+      });
       plan_ = plan ? *plan : shortest_plan(plan_, scored);
     }
     tell_plan(scored, alive);
@@ -191,8 +205,10 @@ class Race {
 
   void copy_tests(const std::vector<Runner*>& finalists) {
     for (Runner* runner : finalists) runner->candidate.finalist = true;
+    // What fewer finalists cost may be had again.
+    plan_.copy_windows = std::max(plan_.copy_windows, std::min<size_t>(whole_.copy_windows, 1));
     for (size_t k = 0; k < plan_.copy_windows; ++k) {
-      if (options_.budget && !affords_copies(finalists)) {
+      if (options_.budget && !affords_copies(finalists, k == 0 ? *options_.budget : race_budget_)) {
         plan_.copy_windows = k;
         return tell_plan(plan_.windows.size(), finalists);
       }
@@ -200,13 +216,14 @@ class Race {
       track_.share(finalists, {}, std::span(plan_.windows).subspan(k, certain - k));
       for (Runner* runner : finalists) track_.copy_test(*runner, plan_.windows[k]);
     }
+    tell_if_new();
   }
 
   // Another window of the copy test.
-  bool affords_copies(const std::vector<Runner*>& finalists) const {
+  bool affords_copies(const std::vector<Runner*>& finalists, double budget) const {
     const RacePlan one = {.windows = {}, .copy_windows = 1, .divisor = 0};
     return remaining_cost(one, 0, count(finalists), track_.pass_seconds(finalists)).seconds <=
-           race_budget_ - track_.spent();
+           budget - track_.spent();
   }
 
   // What the recommendation will name, and what is shown beside it; where the candidates were named,

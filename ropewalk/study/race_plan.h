@@ -67,7 +67,7 @@ RaceCost remaining_cost(const RacePlan& plan, size_t scored, ByKind<size_t> raci
 //      in proportion;
 //   2. with 4 windows and a divisor of 3, 4, 6, 8, 16, 32, where it halves;
 //   3. with fewer windows than 4, one copy window and one held out; then with none held out; then
-//      without the copy test.
+//      without the copy test, which a race still runs before it searches, if that leaves time for it.
 // Windows that were scored stay, and at least one. Before any is, fewer are spread evenly over the
 // plan's; afterwards they are its first. Nothing where even the last costs more.
 std::optional<RacePlan> fitted_plan(const RacePlan& plan, size_t scored, ByKind<size_t> racing,

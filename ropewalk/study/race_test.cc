@@ -117,6 +117,23 @@ TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
   EXPECT_EQ(names_of(race(enough)), names_of(options_.candidates));
 }
 
+// Loss alone recommends nothing.
+TEST_F(StoredRaceTest, NoBudgetIsSearchedWithBeforeACopyTest) {
+  options_.search = 3;
+  options_.copy_windows = 4;
+  const double enough = least_budget();
+  size_t searched = 0;
+  for (const double times : {1.0, 1.2, 1.4, 1.5, 1.6, 1.7, 1.8, 2.0, 2.5}) {
+    options_.budget = times * enough + 0.02;
+    const std::vector<Candidate> raced = run_race(model_, windows_, options_, *store_, {});
+    const bool found = std::ranges::any_of(
+        raced, [](const Candidate& candidate) { return !candidate.found_by.empty(); });
+    EXPECT_TRUE(!found || plan_.copy_windows > 0) << times << " of the least budget";
+    searched += found;
+  }
+  EXPECT_GE(searched, 3u);
+}
+
 TEST_F(StoredRaceTest, WindowsThatAreHeldOutAreRunByWhatIsToldAlone) {
   options_.held_out = {3, 7};
   const std::vector<Candidate> candidates = run_race(model_, windows_, options_, *store_, {});

@@ -229,7 +229,7 @@ std::string tail_text(const std::string& name, int64_t window, int64_t target_le
   }
   // In chords, which attention does by tiles, where the tail is long enough for them.
   return fmt::format("log_tail,window={},bound={},at={}{}", window, to_text(std::round(kReach * w)),
-                     target_length, target_length >= 2 * window ? ",pieces=4" : "");
+                     target_length, window >= 16 && target_length >= 2 * window ? ",pieces=4" : "");
 }
 
 // The scheme with other tails past its window; empty where it has none of them.
