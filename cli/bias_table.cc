@@ -19,7 +19,7 @@ std::optional<StudyTable> bias_table(const BiasReport& bias) {
           "lowest place.",
       .columns = {{.name = "curve", .title = "curve"},
                   {.name = "distance", .title = "distance", .unit = "tokens"},
-                  {.name = "bias", .title = "B(d)", .unit = "logits"}}};
+                  {.name = "bias", .title = "B(d)", .unit = "logits", .digits = 3}}};
   for (size_t k = 0; k < bias.distances.size(); ++k)
     table.rows.push_back({name, bias.distances[k], bias.median[k]});
   std::vector<PictureRule> rules = {

@@ -20,8 +20,7 @@ ResultTable empty_task_table(const RecallReport& report, RecallTask task) {
               "wrong ones, by "
               "where the needle lies and how long the text is. Trained length {} tokens.",
               meaning_of(task), report.plan.trials, report.trained_length),
-          .columns = {{.name = "row", .title = "setting and depth"},
-                      {.name = "scheme", .title = "setting"},
+          .columns = {{.name = "scheme", .title = "setting"},
                       {.name = "place", .title = "depth"},
                       {.name = "length", .title = "length", .unit = "tokens"},
                       {.name = "achieved_length", .title = "achieved", .unit = "tokens"},
@@ -44,9 +43,9 @@ StudyTable task_table(const RecallReport& report, RecallTask task) {
     HeatGroup group{.title = scheme.scheme};
     for (const RecallCell& cell : scheme.cells) {
       if (cell.task != task || !cell.not_run.empty()) continue;
-      table.rows.push_back({grouped_row(cell.place, scheme.scheme), scheme.scheme, cell.place,
-                            cell.length, cell.achieved_length, cell.achieved_depth, cell.found.mean,
-                            low_of(cell.found), high_of(cell.found), cell.chance, cell.gain.mean});
+      table.rows.push_back({scheme.scheme, cell.place, cell.length, cell.achieved_length,
+                            cell.achieved_depth, cell.found.mean, low_of(cell.found),
+                            high_of(cell.found), cell.chance, cell.gain.mean});
       if (std::ranges::find(group.labels, cell.place) == group.labels.end())
         group.labels.push_back(cell.place);
     }
@@ -54,8 +53,9 @@ StudyTable task_table(const RecallReport& report, RecallTask task) {
   }
   return {.table = std::move(table),
           .spec = heat_spec({.x = {"length", "length (tokens)"},
-                             .y = {"row", "depth"},
+                             .y = {"place", "depth"},
                              .value = {"found", "found"},
+                             .group = {"scheme", "setting"},
                              .groups = std::move(groups)}),
           .description = "A grid of what was found, by length and by depth under each setting."};
 }

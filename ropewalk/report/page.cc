@@ -14,8 +14,8 @@ constexpr const char* kGenerator = "Ropewalk";
 
 // Dark enough on white (3 to 1 and more), and told apart by the colour-blind: after Okabe and Ito
 // 2008, darkened. page.css has them for dark grounds.
-constexpr std::array<const char*, 8> kColors = {"#1b1d21", "#0072b2", "#b85c00", "#007a5a",
-                                                "#8e4a9e", "#c4302b", "#7a5230", "#62717d"};
+constexpr std::array<const char*, kLookColors> kColors = {
+    "#1b1d21", "#0072b2", "#b85c00", "#007a5a", "#8e4a9e", "#c4302b", "#7a5230", "#62717d"};
 constexpr std::array<const char*, 6> kShapes = {"circle",  "square",        "triangle-up",
                                                 "diamond", "triangle-down", "cross"};
 

@@ -2,6 +2,7 @@
 #ifndef ROPEWALK_REPORT_PAGE_H_
 #define ROPEWALK_REPORT_PAGE_H_
 
+#include <compare>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,12 +23,17 @@ struct Series {
   bool shown = false;  // before the reader chooses
 };
 
-// Colour, dash and shape: no two of the first 120 are alike in all, neighbours in none.
+// Colour, dash and shape: no two of kDifferentLooks in a row are alike in all, none of kLookColors in
+// colour, neighbours in nothing.
 struct SeriesLook {
   std::string color;      // on white: "#0072b2"
   std::vector<int> dash;  // lengths drawn and left out; empty: solid
   std::string shape;      // of Vega: "circle"
+
+  auto operator<=>(const SeriesLook&) const = default;
 };
+inline constexpr size_t kLookColors = 8;
+inline constexpr size_t kDifferentLooks = 120;
 SeriesLook look_of(size_t index);
 
 // A picture of one table of its section, as Vega-Lite draws it.

@@ -58,11 +58,10 @@ struct PictureField {
   std::string title;
 };
 
-// Rows of a grid under a title of their own. Their values of y are the label, two spaces, the
-// title.
+// Rows of a grid under a title of their own.
 struct HeatGroup {
-  std::string title;
-  std::vector<std::string> labels;
+  std::string title;                // value of the column of groups
+  std::vector<std::string> labels;  // values of y
 };
 
 // A grid of cells, colours from 0 to `highest`, each with its number. Rows and columns stand as the
@@ -72,15 +71,15 @@ struct HeatPicture {
   PictureField y;
   PictureField value;
   double highest = 1;
-  size_t n_rows = 0;  // without groups
+  size_t n_rows = 0;   // without groups
+  PictureField group;  // with groups
   std::vector<HeatGroup> groups;
 };
-// The value of y that a row of a group has.
-std::string grouped_row(const std::string& label, const std::string& group);
 nlohmann::ordered_json heat_spec(const HeatPicture& picture);
 
 // The specification with the looks that the page's series have, where it draws series of these
-// names; other series beside them get looks that the page does not use.
+// names; other series beside them get looks that the page does not use. No two have one colour while
+// there is another: then the later one of the page, or the other, gets that.
 nlohmann::ordered_json with_looks(nlohmann::ordered_json spec, const std::vector<Series>& series);
 
 // The grey of rules, which a page puts its own in place of.

@@ -88,6 +88,8 @@ TEST(ResultTable, JsonReadsBackAsTheSame) {
   const ResultTable again = table_from_json(to_json(table), "here");
   EXPECT_EQ(again.name, table.name);
   EXPECT_EQ(again.columns[1].unit, "nats");
+  EXPECT_EQ(again.columns[1].digits, 2);
+  EXPECT_EQ(again.columns[2].digits, -1);
   EXPECT_EQ(to_csv(again), to_csv(table));
 }
 
@@ -116,13 +118,16 @@ TEST(ResultTable, WhatIsNoTableIsRefusedByPlace) {
   json["rows"][0]["loss"] = Json::array({1});
   EXPECT_THAT(refused(json), HasSubstr("a number, a text"));
   json = sound;
+  json["columns"][1]["digits"] = 1e300;
+  EXPECT_THAT(refused(json), HasSubstr("digits: must be 0 to 17"));
+  json = sound;
   json["rows"][0].erase("loss");
   EXPECT_EQ(refused(json), "") << "a value may be missing";
 }
 
 TEST(Looks, DifferAmongTheFirst120AndBetweenNeighbours) {
   std::set<std::tuple<std::string, std::vector<int>, std::string>> seen;
-  for (size_t k = 0; k < 120; ++k) {
+  for (size_t k = 0; k < kDifferentLooks; ++k) {
     const SeriesLook look = look_of(k);
     const SeriesLook next = look_of(k + 1);
     EXPECT_TRUE(seen.emplace(look.color, look.dash, look.shape).second) << k;
@@ -166,20 +171,40 @@ TEST(Page, EveryFormIsKnownByItsBeginning) {
 TEST(Pictures, AGridOfGroupsHasARowForEachTitle) {
   const Json spec =
       heat_spec({.x = {"length", "length"},
-                 .y = {"row", "depth"},
+                 .y = {"place", "depth"},
                  .value = {"found", "found"},
                  .highest = 0.5,
+                 .group = {"scheme", "setting"},
                  .groups = {{"declared", {"0 %", "50 %"}}, {"cap,window=8", {"0 %"}}}});
   const Json& domain = spec.at("layer")[0].at("encoding").at("y").at("scale").at("domain");
-  EXPECT_EQ(domain, Json::array({grouped_row("", "declared"), grouped_row("0 %", "declared"),
-                                 grouped_row("50 %", "declared"), grouped_row("", "cap,window=8"),
-                                 grouped_row("0 %", "cap,window=8")}));
+  ASSERT_EQ(domain.size(), 5u);
+  EXPECT_EQ(std::set<Json>(domain.begin(), domain.end()).size(), 5u)
+      << "equal depths are rows apart";
+  EXPECT_EQ(spec.at("transform")[0].at("calculate"), "datum.place + '  ' + datum.scheme");
+  EXPECT_EQ(domain[1], "0 %  declared");
   const Json& titles = spec.at("layer")[2].at("data").at("values");
   ASSERT_EQ(titles.size(), 2u);
   EXPECT_EQ(titles[1].at("group"), "cap,window=8");
-  EXPECT_EQ(titles[1].at("row"), domain[3]);
+  EXPECT_EQ(titles[1].at(spec.at("transform")[0].at("as")), domain[3]);
   EXPECT_EQ(spec.at("layer")[0].at("encoding").at("color").at("scale").at("domain"),
             Json::array({0, 0.5}));
+}
+
+TEST(Pictures, WordsBesideARuleKeepWithinThePicture) {
+  const Json spec = line_spec({.x = {.column = "x", .title = "x"},
+                               .y = {.column = "y", .title = "y"},
+                               .series = "scheme",
+                               .x_rules = {{.at = 4, .text = "a longer text"}},
+                               .y_rules = {{.at = 4, .text = "another"}}},
+                              {{.name = "one"}});
+  size_t words = 0;
+  for (const Json& layer : spec.at("layer")) {
+    if (layer.at("mark").at("type") != "text") continue;
+    ++words;
+    EXPECT_THAT(layer.at("mark").at("limit").at("expr").get<std::string>(), HasSubstr("width"));
+  }
+  EXPECT_EQ(words, 2u);
+  EXPECT_TRUE(spec.at("layer")[0].at("encoding").at("x").at("axis").contains("labelFlush"));
 }
 
 TEST(Pictures, SeriesOfThePageKeepTheirLooks) {
@@ -199,6 +224,52 @@ TEST(Pictures, SeriesOfThePageKeepTheirLooks) {
   EXPECT_EQ(with_looks(strange, page), strange) << "other series are left as they are";
 }
 
+std::vector<Series> numbered_series(size_t first, size_t count) {
+  std::vector<Series> series;
+  for (size_t k = first; k < first + count; ++k) series.push_back({.name = std::to_string(k)});
+  return series;
+}
+
+// With the looks of a page of n_page series, in the order of `own`.
+std::vector<SeriesLook> looks_in(const std::vector<Series>& own, size_t n_page) {
+  const Json spec = with_looks(line_spec({.x = {.column = "x", .title = "x"},
+                                          .y = {.column = "y", .title = "y"},
+                                          .series = "scheme",
+                                          .is_own = true},
+                                         own),
+                               numbered_series(0, n_page));
+  const Json& layers = spec.at("layer");
+  const auto range = [](const Json& layer, const char* channel) {
+    return layer.at("encoding").at(channel).at("scale").at("range");
+  };
+  std::vector<SeriesLook> looks;
+  for (size_t k = 0; k < own.size(); ++k) {
+    looks.push_back({.color = range(layers[0], "color")[k],
+                     .dash = range(layers[0], "strokeDash")[k],
+                     .shape = range(layers[1], "shape")[k]});
+  }
+  return looks;
+}
+
+TEST(Pictures, NoTwoSeriesShareAColourWhileOthersAreLeft) {
+  const std::vector<Series> own = {
+      {.name = "stranger"}, {.name = "11"}, {.name = "3"}, {.name = "19"}, {.name = "0"}};
+  const std::vector<SeriesLook> looks = looks_in(own, 20);
+  std::set<std::string> colors;
+  for (const SeriesLook& look : looks) colors.insert(look.color);
+  EXPECT_EQ(colors.size(), own.size());
+  EXPECT_EQ(looks[2].color, look_of(3).color) << "the page's first ones keep theirs";
+  EXPECT_EQ(looks[4].color, look_of(0).color);
+}
+
+TEST(Pictures, NoTwoSeriesAreAlikeWhateverThePageHas) {
+  for (const size_t n_page : {1, 7, 19, 130}) {
+    const std::vector<Series> own = numbered_series(n_page / 2, kDifferentLooks);
+    const std::vector<SeriesLook> looks = looks_in(own, n_page);
+    EXPECT_EQ(std::set<SeriesLook>(looks.begin(), looks.end()).size(), kDifferentLooks) << n_page;
+  }
+}
+
 TEST(Page, HtmlEscapesAndAsksForNothing) {
   const std::string html = to_html(some_page());
   EXPECT_THAT(html, HasSubstr("less &lt; more"));
@@ -209,6 +280,14 @@ TEST(Page, HtmlEscapesAndAsksForNothing) {
   EXPECT_THAT(head, Not(HasSubstr("</script><b>"))) << "a text must not end the data's script";
   for (const char* asks : {"<link", " src=", "@import", "url("})
     EXPECT_THAT(head, Not(HasSubstr(asks)));
+}
+
+TEST(Page, LongNamesPartBehindTheirSignsAndEmptyLinesAreCounted) {
+  Page page = some_page();
+  page.sections[0].quotes = {{"who", "a\n\nb\n\n\n\n\n\n<c"}};
+  const std::string html = to_html(page);
+  EXPECT_THAT(html, HasSubstr("<span>cap,<wbr>window=8"));
+  EXPECT_THAT(html, HasSubstr("a\n\nb\n<span class=\"gap\">5 empty lines</span>\n&lt;c"));
 }
 
 TEST(Page, HtmlCarriesItsDataAndOnlyListedSeries) {

@@ -47,6 +47,17 @@ ResultValue value_from_json(const Json& json, const std::string& place) {
   throw Error(place, "must be a number, a text, a truth or null", json.dump().substr(0, 40));
 }
 
+int digits_from_json(const Json& column, const std::string& place) {
+  const auto digits = column.find("digits");
+  if (digits == column.end()) return -1;
+  constexpr int kMostDigits = 17;
+  if (!digits->is_number_integer() || *digits < 0 || *digits > kMostDigits) {
+    throw Error(place + ": digits", fmt::format("must be 0 to {}", kMostDigits),
+                digits->dump().substr(0, 40));
+  }
+  return digits->get<int>();
+}
+
 std::string csv_field(const ResultValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
@@ -93,8 +104,10 @@ Json to_json(const ResultTable& table) {
   Json out = {{"name", table.name}, {"title", table.title}, {"about", table.about}};
   out["columns"] = Json::array();
   for (const ResultColumn& column : table.columns) {
-    out["columns"].push_back(
-        {{"name", column.name}, {"title", column.title}, {"unit", column.unit}});
+    Json one = {{"name", column.name}, {"title", column.title}, {"unit", column.unit}};
+    if (column.digits >= 0) one["digits"] = column.digits;
+    if (column.is_signed) one["signed"] = true;
+    out["columns"].push_back(std::move(one));
   }
   out["rows"] = rows_json(table);
   return out;
@@ -108,7 +121,9 @@ ResultTable table_from_json(const Json& json, const std::string& place) {
     for (const Json& column : json.at("columns")) {
       table.columns.push_back({.name = column.at("name"),
                                .title = column.value("title", column.at("name").get<std::string>()),
-                               .unit = column.value("unit", std::string())});
+                               .unit = column.value("unit", std::string()),
+                               .digits = digits_from_json(column, place),
+                               .is_signed = column.value("signed", false)});
     }
     if (!is_name(table.name))
       throw Error(place + ": name", "must be letters, digits and _", table.name.substr(0, 80));

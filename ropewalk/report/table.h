@@ -35,7 +35,8 @@ struct ResultTable {
 // As people see it: "+0.012", "4096", "yes", "-" for nothing.
 std::string shown(const ResultValue& value, const ResultColumn& column);
 
-// {"name", "title", "about", "columns": [{"name", "title", "unit"}], "rows": [{column: value}]}
+// {"name", "title", "about", "columns": [{"name", "title", "unit"}], "rows": [{column: value}]}, a
+// column also with "digits" and "signed" where it has them
 nlohmann::ordered_json to_json(const ResultTable& table);
 
 // The rows alone, as Vega takes them.
