@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kTallRows = 14;  // more get a box of their own that scrolls
+constexpr size_t kWords = 16;     // characters: more go over lines of some width
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -50,9 +51,9 @@ bool is_number(const ResultValue& value) {
   return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-// A column without any text.
+// A column without any text, and of numbers if it has any values.
 bool is_numeric(const ResultTable& table, size_t column) {
-  bool any = false;
+  bool any = table.columns[column].digits >= 0 || !table.columns[column].unit.empty();
   for (const auto& row : table.rows) {
     any = any || is_number(row[column]);
     if (!is_number(row[column]) && !std::holds_alternative<std::monostate>(row[column]))
@@ -62,24 +63,63 @@ bool is_numeric(const ResultTable& table, size_t column) {
 }
 
 // Names of settings part behind their signs, not within words.
-std::string breakable(const std::string& text) {
+std::string breakable(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    out += c;
-    if (c == ',' || c == '+' || c == ':') out += "<wbr>";
+  for (size_t k = 0; k < text.size(); ++k) {
+    out += escaped(text.substr(k, 1));
+    const bool sign = text[k] == ',' || text[k] == '+' || text[k] == ':';
+    if (sign && k + 1 < text.size() && text[k + 1] != ' ') out += "<wbr>";
+  }
+  return out;
+}
+
+// Text as it is, but of many empty lines their count.
+std::string quoted(const std::string& text) {
+  constexpr size_t kMostLines = 3;
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_not_of('\n', at), text.size());
+    if (end - at > kMostLines + 1) {
+      out += fmt::format("\n<span class=\"gap\">{} empty lines</span>\n", end - at - 1);
+    } else {
+      out.append(end - at, '\n');
+    }
+    at = std::min(text.find('\n', end), text.size());
+    out += escaped(std::string_view(text).substr(end, at - end));
   }
   return out;
 }
 
 std::string cell(const ResultValue& value, const ResultColumn& column, bool numeric, bool head) {
-  const std::string text = escaped(shown(value, column));
+  const std::string text = shown(value, column);
   constexpr size_t kLong = 40;  // characters that get lines of their own
   if (head) return "<th scope=\"row\">" + breakable(text) + "</th>";
-  if (!numeric) return (text.size() > kLong ? "<td class=\"long\">" : "<td>") + text + "</td>";
+  if (!numeric) {
+    const char* kind = text.size() > kLong    ? " class=\"long\""
+                       : text.size() > kWords ? " class=\"words\""
+                                              : "";
+    return fmt::format("<td{}>{}</td>", kind, breakable(text));
+  }
   std::string full;
   if (const auto* number = std::get_if<double>(&value)) full = fmt::format("{}", *number);
   if (const auto* whole = std::get_if<int64_t>(&value)) full = std::to_string(*whole);
   return "<td class=\"n\" data-v=\"" + full + "\">" + text + "</td>";
+}
+
+const char* column_class(const ResultColumn& column, bool numeric) {
+  if (column.title.size() > kWords) return numeric ? " class=\"n words\"" : " class=\"words\"";
+  return numeric ? " class=\"n\"" : "";
+}
+
+// What its box is styled by.
+std::string box_classes(const ResultTable& table) {
+  constexpr size_t kFewColumns = 6;    // that fit side by side on paper
+  constexpr size_t kManyColumns = 10;  // that need small letters there
+  std::string classes = "scroll";
+  if (table.rows.size() > kTallRows) classes += " tall";
+  if (table.columns.size() <= kFewColumns) classes += " few";
+  if (table.columns.size() >= kManyColumns) classes += " many";
+  return classes;
 }
 
 //   picture  its section's id; empty where no picture shows the table
@@ -92,15 +132,15 @@ std::string table_html(const ResultTable& table, const std::string& picture,
   // The first column of words names the rows.
   const auto words = std::find(numeric.begin(), numeric.end(), false) - numeric.begin();
   std::string out;
-  if (!table.about.empty()) out += "<p>" + escaped(table.about) + "</p>\n";
+  if (!table.about.empty()) out += "<p>" + breakable(table.about) + "</p>\n";
   out += fmt::format(
-      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n"
+      "<div class=\"{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n"
       "<caption>{}</caption>\n<thead><tr>",
-      table.rows.size() > kTallRows ? " tall" : "", escaped(table.title), escaped(table.title));
+      box_classes(table), escaped(table.title), escaped(table.title));
   for (size_t c = 0; c < table.columns.size(); ++c) {
     const ResultColumn& column = table.columns[c];
     out += fmt::format("<th scope=\"col\"{}><button type=\"button\">{}</button>{}</th>",
-                       numeric[c] ? " class=\"n\"" : "", escaped(column.title),
+                       column_class(column, numeric[c]), breakable(column.title),
                        column.unit.empty() ? "" : "<small>" + escaped(column.unit) + "</small>");
   }
   out += "</tr></thead>\n<tbody>\n";
@@ -143,8 +183,9 @@ std::string choice(const Series& series, size_t index) {
       "stroke-width=\"2\" stroke-dasharray=\"{}\"/><path d=\"{}\" transform=\"translate(20 7)\" "
       "fill=\"var(--s{})\"/></svg><span>{}{}</span></label>\n",
       series.shown ? "" : " class=\"unchosen\"", escaped(series.name),
-      series.shown ? " checked" : "", index % 8, dash, shape_path(look.shape), index % 8,
-      escaped(series.name), series.role.empty() ? "" : " <em>(" + escaped(series.role) + ")</em>");
+      series.shown ? " checked" : "", index % kLookColors, dash, shape_path(look.shape),
+      index % kLookColors, escaped(series.name),
+      series.role.empty() ? "" : " <em>(" + escaped(series.role) + ")</em>");
 }
 
 // Names of series that the rows have.
@@ -214,11 +255,11 @@ std::string figure(const Page& page, const Section& section, const ResultTable* 
 std::string section_html(const Page& page, const Section& section, Json& tables) {
   std::string out =
       fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", section.id, escaped(section.title));
-  for (const std::string& text : section.paragraphs) out += "<p>" + escaped(text) + "</p>\n";
+  for (const std::string& text : section.paragraphs) out += "<p>" + breakable(text) + "</p>\n";
   for (const std::string& text : section.cautions)
-    out += "<p class=\"caution\">" + escaped(text) + "</p>\n";
+    out += "<p class=\"caution\">" + breakable(text) + "</p>\n";
   for (const auto& [title, text] : section.quotes)
-    out += "<h3>" + escaped(title) + "</h3>\n<blockquote>" + escaped(text) + "</blockquote>\n";
+    out += "<h3>" + breakable(title) + "</h3>\n<blockquote>" + quoted(text) + "</blockquote>\n";
   std::vector<ResultTable> kept;
   for (const ResultTable& table : section.tables) {
     const bool drawn = section.picture && section.picture->table == table.name;
@@ -241,7 +282,7 @@ std::string section_html(const Page& page, const Section& section, Json& tables)
                : html;
   }
   for (const auto& [purpose, line] : section.commands) {
-    out += "<h3>" + escaped(purpose) + "</h3>\n<pre tabindex=\"0\"><code>" + escaped(line) +
+    out += "<h3>" + breakable(purpose) + "</h3>\n<pre tabindex=\"0\"><code>" + escaped(line) +
            "</code></pre>\n";
   }
   return out + "</section>\n";
@@ -251,7 +292,7 @@ Json page_data(const Page& page, Json tables) {
   Json data = {{"series", Json::array()}, {"colors", Json::array()}, {"rule", kRuleColor}};
   for (const Series& series : page.series)
     data["series"].push_back({{"name", series.name}, {"shown", series.shown}});
-  for (size_t k = 0; k < 8; ++k) data["colors"].push_back(look_of(k).color);
+  for (size_t k = 0; k < kLookColors; ++k) data["colors"].push_back(look_of(k).color);
   data["pictures"] = Json::object();
   for (const Section& section : page.sections) {
     if (!section.picture) continue;
@@ -261,6 +302,36 @@ Json page_data(const Page& page, Json tables) {
   }
   data["tables"] = std::move(tables);
   return data;
+}
+
+std::string head_html(const Page& page) {
+  std::string out = fmt::format(
+      "<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
+      "name=\"color-scheme\" content=\"light dark\">\n<meta "
+      "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src "
+      "data:\">\n<title>{}</title>\n<style>\n",
+      escaped(page.title));
+  out += kPageStyle;
+  return out + "</style>\n</head>\n";
+}
+
+std::string body_html(const Page& page, const std::string& nav, const std::string& sections) {
+  return fmt::format(
+      "<body>\n<a class=\"skip\" href=\"#content\">To the content</a>\n<header>"
+      "\n<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n</header>\n<nav aria-label=\"Sections\">\n<ul>"
+      "\n{}</ul>\n</nav>\n<main id=\"content\">\n{}</main>\n<footer>\n<p>Made by Ropewalk.{}</p>\n"
+      "</footer>\n",
+      escaped(page.title), escaped(page.subtitle), nav, sections,
+      can_draw()
+          ? " Pictures are drawn by Vega and Vega-Lite, which this page carries with it; the "
+            "licences of all their parts stand at the end of its source."
+          : "");
+}
+
+std::string script_html(const char* attributes, std::string_view content) {
+  return fmt::format("<script{}>\n{}</script>\n", attributes, content);
 }
 
 }  // namespace
@@ -274,41 +345,13 @@ std::string to_html(const Page& page) {
     body += section_html(page, section, tables);
   }
   std::string out(kHtmlBeginning);
-  out += fmt::format(
-      "<meta "
-      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
-      "name=\"color-scheme\" content=\"light dark\">\n<meta "
-      "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src "
-      "data:\">\n<title>{}</title>\n<style>\n",
-      escaped(page.title));
-  out += kPageStyle;
-  out += fmt::format(
-      "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">To the content</a>\n<header>"
-      "\n<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n</header>\n<nav aria-label=\"Sections\">\n<ul>"
-      "\n{}</ul>\n</nav>\n<main id=\"content\">\n{}</main>\n<footer>\n<p>Made by Ropewalk.{}</p>\n"
-      "</footer>\n",
-      escaped(page.title), escaped(page.subtitle), nav, body,
-      can_draw()
-          ? " Pictures are drawn by Vega and Vega-Lite, which this page carries with it; the "
-            "licences of all their parts stand at the end of its source."
-          : "");
+  out += head_html(page) + body_html(page, nav, body);
   const Json data = page_data(page, std::move(tables));
   out += "<script type=\"application/json\" id=\"page-data\">" +
          script_text(data.dump(-1, ' ', false, Json::error_handler_t::replace)) + "</script>\n";
-  if (can_draw()) {
-    out += "<script>\n";
-    out += kVegaScript;
-    out += "</script>\n";
-  }
-  out += "<script>\n";
-  out += kPageScript;
-  out += "</script>\n";
-  if (can_draw()) {
-    out += "<script type=\"text/plain\" id=\"licences\">\n";
-    out += kVegaLicences;
-    out += "</script>\n";
-  }
+  if (can_draw()) out += script_html("", kVegaScript);
+  out += script_html("", kPageScript);
+  if (can_draw()) out += script_html(" type=\"text/plain\" id=\"licences\"", kVegaLicences);
   return out + "</body>\n</html>\n";
 }
 

@@ -4,7 +4,8 @@
   "use strict";
   const data = JSON.parse(document.getElementById("page-data").textContent);
   const shown = new Set(data.series.filter((s) => s.shown).map((s) => s.name));
-  const views = [];
+  const views = [];     // of all pictures
+  const choosing = [];  // of those that show the chosen series
 
   // What the specifications say for paper is said in the page's own colours, which follow its theme.
   const themed = (spec) => {
@@ -22,7 +23,7 @@
     axis: {
       labelColor: "var(--ink)", titleColor: "var(--ink)", gridColor: "var(--grid)",
       domainColor: "var(--edge)", tickColor: "var(--edge)", labelFontSize: 12, titleFontSize: 12,
-      titleFontWeight: 500, labelOverlap: "greedy", labelFlush: false, labelSeparation: 4,
+      titleFontWeight: 500, labelOverlap: "greedy", labelSeparation: 4,
     },
     text: { color: "var(--ink)", fontSize: 12 },
   };
@@ -44,7 +45,8 @@
         for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
       });
       host.style.minHeight = "0";  // held the place until now
-      if (picture.series) views.push(drawn.view);
+      views.push(drawn.view);
+      if (picture.series) choosing.push(drawn.view);
     } catch (error) {
       host.textContent = `This picture could not be drawn (${error.message}); its numbers are below.`;
       host.classList.add("no-picture");
@@ -58,7 +60,7 @@
       box.checked = on;
       box.closest("label").classList.toggle("unchosen", !on);
     }
-    for (const view of views) {
+    for (const view of choosing) {
       if ("shown" in view.getState().signals) view.signal("shown", [...shown]).runAsync();
     }
   };
@@ -117,14 +119,21 @@
     if (button.closest("thead")) sort(button.closest("th"));
   });
 
-  // Paper has no lids, and of long tables what is shown.
+  // Paper has no lids, of long tables what is shown, and pictures as wide as itself, whatever the window is.
+  const paperWidth = 700;  // pixels between the margins of A4
   let opened = [];
+  let widths = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details.numbers:not([open])")];
     for (const lid of opened) lid.open = true;
     for (const row of document.querySelectorAll("tr[data-s]")) row.classList.toggle("unchosen", !shown.has(row.dataset.s));
+    widths = views.map((view) => view.width());
+    for (const view of views) view.width(paperWidth).run();
   });
-  addEventListener("afterprint", () => { for (const lid of opened) lid.open = false; });
+  addEventListener("afterprint", () => {
+    for (const lid of opened) lid.open = false;
+    views.forEach((view, k) => view.width(widths[k]).run());
+  });
 
   if (typeof vegaEmbed === "function") {
     Promise.all(Object.entries(data.pictures).map(([id, picture]) => draw(id, picture)))
