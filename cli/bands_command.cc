@@ -36,25 +36,44 @@ struct Options {
   bool json = false;
 };
 
-void run(const Options& options) {
-  ModelFile file = options.model.open_decoder();
-  const int64_t trained = trained_length(file.config);
+struct Lengths {
+  int64_t length = 0;
+  int64_t target = 0;
+};
+
+Lengths lengths_of(const Options& options, int64_t trained) {
   if (trained < 2) {
     throw Error(options.model.path, "must have rotary layers and a trained length",
                 std::to_string(trained));
   }
-  const int64_t length = options.length > 0 ? options.length : std::min(trained, kLength);
-  const int64_t target =
-      options.target > 0 ? options.target : std::min(kFarther * trained, kMostTokens);
-  if (length > trained) {
+  const Lengths lengths{
+      .length = options.length > 0 ? options.length : std::min(trained, kLength),
+      .target = options.target > 0 ? options.target : std::min(kFarther * trained, kMostTokens)};
+  if (lengths.length > trained) {
     throw Error("--length", fmt::format("must be at most the trained length of {}", trained),
-                std::to_string(length), "what lies beyond is predicted, not measured");
+                std::to_string(lengths.length), "what lies beyond is predicted, not measured");
   }
-  if (target <= trained) {
+  if (lengths.target <= trained) {
     throw Error("--to", fmt::format("must be beyond the trained length of {}", trained),
-                std::to_string(target));
+                std::to_string(lengths.target));
   }
-  const StudyText text = read_study_text(options.text, file, length);
+  return lengths;
+}
+
+BandsReport measure(const Options& options, const Model& model, const StudyText& text,
+                    int64_t target) {
+  ProgressLine line("bands");
+  return measure_bands(
+      model, text.windows,
+      {.target_length = target,
+       .usage = {.queries = options.queries, .seed = options.seed, .skipped_keys = kSkippedTokens}},
+      [&](double share) { line.update(share); });
+}
+
+void run(const Options& options) {
+  ModelFile file = options.model.open_decoder();
+  const Lengths lengths = lengths_of(options, trained_length(file.config));
+  const StudyText text = read_study_text(options.text, file, lengths.length);
   const Precision precision = options.model.chosen_precision();
   const Positions declared = make_positions(file.config, {});
   fit_into_memory(file, usage_run(precision, text.longest_window(), declared),
@@ -63,17 +82,10 @@ void run(const Options& options) {
   if (!options.into.empty())
     addition.emplace(options.into, options.model.path, options.model.precision);
   const Model model(std::move(file), precision);
-  ShownBands shown{
-      .model = options.model.path, .text = text.describe(), .seed = options.seed, .report = {}};
-  {
-    ProgressLine line("bands");
-    shown.report = measure_bands(model, text.windows,
-                                 {.target_length = target,
-                                  .usage = {.queries = options.queries,
-                                            .seed = options.seed,
-                                            .skipped_keys = kSkippedTokens}},
-                                 [&](double share) { line.update(share); });
-  }
+  const ShownBands shown{.model = options.model.path,
+                         .text = text.describe(),
+                         .seed = options.seed,
+                         .report = measure(options, model, text, lengths.target)};
   if (addition) {
     std::vector<StudyTable> tables = usage_tables(shown.report);
     if (auto bias = bias_table(shown.report.bias)) tables.push_back(std::move(*bias));

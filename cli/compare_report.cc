@@ -38,6 +38,14 @@ bool is_permuted(const DeclaredFile& file) {
   return architecture != nullptr && architecture->permuted;
 }
 
+// What has been told of two spectra: each once, of the first length at which it differs.
+struct SpectrumParts {
+  bool amplitude = false;
+  bool multiplier = false;
+  bool decay = false;
+  bool axes = false;
+};
+
 class Comparer {
  public:
   explicit Comparer(CompareReport report) : report_(std::move(report)) {}
@@ -72,7 +80,11 @@ class Comparer {
   void compare_layer(int64_t layer);
   void compare_rotary(int64_t layer, const Rotary& first, const Rotary& second);
   void compare_layouts(int64_t layer, const PairLayout& first, const PairLayout& second);
-  bool compare_spectra(int64_t layer, const Rotary& first, const Rotary& second);
+  void compare_spectra(int64_t layer, const Rotary& first, const Rotary& second);
+  void set_parting(int64_t layer, int64_t length, const SpectrumGap& gap, const Spectrum& ours,
+                   const Spectrum& theirs);
+  void compare_parts(int64_t layer, const SpectrumGap& gap, const Spectrum& ours,
+                     const Spectrum& theirs, SpectrumParts& found);
   void compare_maps(int64_t layer, const LayerGroup& first, const LayerGroup& second);
   void set_curve(int64_t layer);
 
@@ -190,58 +202,59 @@ std::string decay_text(const Spectrum& spectrum) {
   return to_text(spectrum.decay.front()) + " to " + to_text(spectrum.decay.back()) + " per token";
 }
 
-bool Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary& second) {
+void Comparer::compare_spectra(int64_t layer, const Rotary& first, const Rotary& second) {
   const int64_t usable = std::max(a().usable_length, b().usable_length);
   const std::vector<int64_t> lengths = lengths_to_compare(first, second, usable);
-  bool amplitude = false;
-  bool multiplier = false;
-  bool decay = false;
-  bool axes = false;
-  bool found = false;
+  SpectrumParts found;
   for (const int64_t length : lengths) {
     const Spectrum ours = first.spectrum.at(length);
     const Spectrum theirs = second.spectrum.at(length);
     const SpectrumGap gap = spectrum_gap(ours, theirs);
     report_.largest_ratio = std::max(report_.largest_ratio, gap.largest_ratio);
-    if (gap.first_pair >= 0 && !found) {
-      found = true;
-      const auto pair = static_cast<size_t>(gap.first_pair);
-      const auto rate = [&](const Spectrum& spectrum) {
-        return pair < spectrum.turns_per_token.size() ? spectrum.turns_per_token[pair]
-                                                      : DoubleDouble(0.0);
-      };
-      if (!report_.parting) {
-        report_.parting = {.layer = layer,
-                           .length = lengths.size() == 1 ? 0 : length,
-                           .pair = gap.first_pair,
-                           .position = first_parting(rate(ours), rate(theirs), kPartedRotation),
-                           .inv_freq_a = static_cast<double>(kTwoPi * rate(ours)),
-                           .inv_freq_b = static_cast<double>(kTwoPi * rate(theirs)),
-                           .gap = gap};
-      }
-    }
-    if (!amplitude && !same_number(ours.amplitude, theirs.amplitude)) {
-      amplitude = true;
-      differ("amplitude", layer, to_text(ours.amplitude), to_text(theirs.amplitude));
-    }
-    if (!multiplier && !same_number(ours.logit_multiplier, theirs.logit_multiplier)) {
-      multiplier = true;
-      differ("logit multiplier", layer, to_text(ours.logit_multiplier),
-             to_text(theirs.logit_multiplier));
-    }
-    if (!decay && gap.first_decay >= 0) {
-      decay = true;
-      differ("decay", layer, decay_text(ours), decay_text(theirs));
-    }
-    if (!axes && ours.axis != theirs.axis) {
-      axes = true;
-      const auto text = [](const Spectrum& spectrum) {
-        return spectrum.axis.empty() ? std::string("one") : std::string("several");
-      };
-      differ("axes", layer, text(ours), text(theirs));
-    }
+    if (gap.first_pair >= 0 && !report_.parting)
+      set_parting(layer, lengths.size() == 1 ? 0 : length, gap, ours, theirs);
+    compare_parts(layer, gap, ours, theirs, found);
   }
-  return found;
+}
+
+void Comparer::set_parting(int64_t layer, int64_t length, const SpectrumGap& gap,
+                           const Spectrum& ours, const Spectrum& theirs) {
+  const auto pair = static_cast<size_t>(gap.first_pair);
+  const auto rate = [&](const Spectrum& spectrum) {
+    return pair < spectrum.turns_per_token.size() ? spectrum.turns_per_token[pair]
+                                                  : DoubleDouble(0.0);
+  };
+  report_.parting = {.layer = layer,
+                     .length = length,
+                     .pair = gap.first_pair,
+                     .position = first_parting(rate(ours), rate(theirs), kPartedRotation),
+                     .inv_freq_a = static_cast<double>(kTwoPi * rate(ours)),
+                     .inv_freq_b = static_cast<double>(kTwoPi * rate(theirs)),
+                     .gap = gap};
+}
+
+void Comparer::compare_parts(int64_t layer, const SpectrumGap& gap, const Spectrum& ours,
+                             const Spectrum& theirs, SpectrumParts& found) {
+  if (!found.amplitude && !same_number(ours.amplitude, theirs.amplitude)) {
+    found.amplitude = true;
+    differ("amplitude", layer, to_text(ours.amplitude), to_text(theirs.amplitude));
+  }
+  if (!found.multiplier && !same_number(ours.logit_multiplier, theirs.logit_multiplier)) {
+    found.multiplier = true;
+    differ("logit multiplier", layer, to_text(ours.logit_multiplier),
+           to_text(theirs.logit_multiplier));
+  }
+  if (!found.decay && gap.first_decay >= 0) {
+    found.decay = true;
+    differ("decay", layer, decay_text(ours), decay_text(theirs));
+  }
+  if (!found.axes && ours.axis != theirs.axis) {
+    found.axes = true;
+    const auto text = [](const Spectrum& spectrum) {
+      return spectrum.axis.empty() ? std::string("one") : std::string("several");
+    };
+    differ("axes", layer, text(ours), text(theirs));
+  }
 }
 
 // By their strings: a map is what its part of the scheme says.

@@ -3,9 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "cli/bands_tables.h"
 #include "cli/bias_table.h"
@@ -39,62 +43,81 @@ std::optional<double> number_at(const ResultTable& table, const std::vector<Resu
   return std::nullopt;
 }
 
-// Different texts of a column, in the order of the rows.
-std::vector<std::string> different(const ResultTable& table, const std::string& column) {
-  std::vector<std::string> texts;
-  if (column.empty()) return texts;
-  for (const auto& row : table.rows) {
-    const std::string text = text_at(table, row, column);
-    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+// Different texts, in the order in which they came.
+class Texts {
+ public:
+  size_t add(const std::string& text) {
+    const auto [at, is_new] = places_.emplace(text, all_.size());
+    if (is_new) all_.push_back(text);
+    return at->second;
   }
-  return texts;
+  const std::vector<std::string>& all() const { return all_; }
+  const std::string& operator[](size_t place) const { return all_[place]; }
+
+ private:
+  std::vector<std::string> all_;
+  std::unordered_map<std::string, size_t> places_;
+};
+
+// Of rows of one place the first counts.
+struct GridValues {
+  Texts groups;
+  Texts rows;
+  Texts columns;
+  std::map<std::array<size_t, 3>, std::string> at;  // group, row, column
+};
+
+GridValues grid_values(const ResultTable& table, const Grid& grid) {
+  GridValues values;
+  for (const auto& row : table.rows) {
+    const std::string group = grid.group.empty() ? "" : text_at(table, row, grid.group);
+    const std::optional<double> value = number_at(table, row, grid.value);
+    values.at.try_emplace(
+        {values.groups.add(group), values.rows.add(text_at(table, row, grid.rows)),
+         values.columns.add(text_at(table, row, grid.columns))},
+        value ? fmt::format("{:.2f}", *value) : "-");
+  }
+  return values;
 }
 
-// At most so many, evenly.
-std::vector<std::string> some_of(const std::vector<std::string>& all, size_t most) {
-  if (all.size() <= most) return all;
-  std::vector<std::string> some;
-  for (size_t k = 0; k < most; ++k) some.push_back(all[k * (all.size() - 1) / (most - 1)]);
+// At most so many of `count` places, evenly.
+std::vector<size_t> some_of(size_t count, size_t most) {
+  std::vector<size_t> some(std::min(count, most));
+  for (size_t k = 0; k < some.size(); ++k)
+    some[k] = count <= most ? k : k * (count - 1) / (most - 1);
   return some;
 }
 
-std::string value_at(const ResultTable& table, const Grid& grid, const std::string& group,
-                     const std::string& row_text, const std::string& column_text) {
-  for (const auto& row : table.rows) {
-    if (text_at(table, row, grid.rows) == row_text &&
-        text_at(table, row, grid.columns) == column_text &&
-        (grid.group.empty() || text_at(table, row, grid.group) == group)) {
-      const std::optional<double> value = number_at(table, row, grid.value);
-      return value ? fmt::format("{:.2f}", *value) : "-";
-    }
-  }
-  return "-";
+size_t longest(const Texts& texts, size_t most) {
+  size_t length = 0;
+  for (const std::string& text : texts.all())
+    length = std::max(length, std::min(text.size(), most));
+  return length;
 }
 
+// The rows of a group are those that the table has of it.
 std::string grid_text(const ResultTable& table, const Grid& grid, const PageWidth& width) {
-  const std::vector<std::string> rows = different(table, grid.rows);
-  const std::vector<std::string> columns = different(table, grid.columns);
-  size_t longest_column = 0;
-  for (const std::string& column : columns)
-    longest_column = std::max(longest_column, column.size());
-  const size_t cell = std::max(kCell, longest_column + 2);
-  size_t name = 0;
-  for (const std::string& row : rows) name = std::max(name, std::min(row.size(), width.name()));
-  const std::vector<std::string> told =
-      some_of(columns, std::max<size_t>(2, (width.line - name - 4) / cell));
+  const GridValues values = grid_values(table, grid);
+  const size_t cell = std::max(kCell, longest(values.columns, width.name()) + 2);
+  const size_t name = longest(values.rows, width.name());
+  const std::vector<size_t> told =
+      some_of(values.columns.all().size(), std::max<size_t>(2, (width.line - name - 4) / cell));
   std::string text = fmt::format("  {:<{}}", "", name + 2);
-  for (const std::string& column : told) text += fmt::format("{:>{}}", column, cell);
+  for (const size_t column : told)
+    text += fmt::format("{:>{}}", shortened(values.columns[column], width.name()), cell);
   text += "\n";
-  std::vector<std::string> groups = different(table, grid.group);
-  if (groups.empty()) groups.emplace_back();
-  for (const std::string& group : groups) {
-    if (!group.empty()) text += "  " + shortened(group, width.line - 4) + "\n";
-    for (const std::string& row : rows) {
-      text += fmt::format("  {:<{}}", (group.empty() ? "" : "  ") + shortened(row, name), name + 2);
-      for (const std::string& column : told)
-        text += fmt::format("{:>{}}", value_at(table, grid, group, row, column), cell);
-      text += "\n";
+  const std::string indent = grid.group.empty() ? "" : "  ";
+  for (auto at = values.at.begin(); at != values.at.end();) {
+    const auto [group, row, first] = at->first;
+    if (!grid.group.empty() && (at == values.at.begin() || std::prev(at)->first[0] != group))
+      text += "  " + shortened(values.groups[group], width.line - 4) + "\n";
+    text += fmt::format("  {:<{}}", indent + shortened(values.rows[row], name), name + 2);
+    for (const size_t column : told) {
+      const auto found = values.at.find({group, row, column});
+      text += fmt::format("{:>{}}", found == values.at.end() ? "-" : found->second, cell);
     }
+    text += "\n";
+    at = values.at.lower_bound({group, row + 1, 0});
   }
   return text;
 }
@@ -117,17 +140,19 @@ std::string lines_text(const ResultTable& table, const std::string& series, cons
   text += fmt::format("  {:.2f} (\u2581) to {:.2f} (\u2588){}, {} {} to {}\n", low, high,
                       of.unit.empty() ? "" : " " + of.unit, table.columns[across].title,
                       text_at(table, table.rows.front(), x), text_at(table, table.rows.back(), x));
-  for (const std::string& name : different(table, series)) {
-    std::vector<double> values;
-    for (const auto& row : table.rows) {
-      if (text_at(table, row, series) == name)
-        values.push_back(number_at(table, row, y).value_or(std::nan("")));
-    }
-    const size_t most = width.curve();
+  Texts names;
+  std::vector<std::vector<double>> values;  // by name
+  for (const auto& row : table.rows) {
+    const size_t name = names.add(text_at(table, row, series));
+    values.resize(names.all().size());
+    values[name].push_back(number_at(table, row, y).value_or(std::nan("")));
+  }
+  for (size_t name = 0; name < values.size(); ++name) {
+    const size_t count = values[name].size();
+    const size_t most = std::min(width.curve(), count);
     std::vector<double> told;
-    for (size_t k = 0; k < std::min(most, values.size()); ++k)
-      told.push_back(values[k * values.size() / std::min(most, values.size())]);
-    text += fmt::format("  {:<{}}  {}\n", shortened(name, width.name()), width.name(),
+    for (size_t k = 0; k < most; ++k) told.push_back(values[name][k * count / most]);
+    text += fmt::format("  {:<{}}  {}\n", shortened(names[name], width.name()), width.name(),
                         spark_line(told, low, high));
   }
   return text;
