@@ -226,11 +226,11 @@ ResultTable listed(const Page& page, const ResultTable& table, const std::string
   ResultTable kept = table;
   const size_t c = table.column(column);
   if (c >= table.columns.size()) return kept;
+  std::set<std::string> names;
+  for (const Series& series : page.series) names.insert(series.name);
   std::erase_if(kept.rows, [&](const std::vector<ResultValue>& row) {
     const auto* name = std::get_if<std::string>(&row[c]);
-    return name != nullptr &&
-           std::none_of(page.series.begin(), page.series.end(),
-                        [&](const Series& series) { return series.name == *name; });
+    return name != nullptr && !names.contains(*name);
   });
   return kept;
 }
