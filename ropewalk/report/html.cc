@@ -184,7 +184,7 @@ std::string choice(const Series& series, size_t index) {
       "fill=\"var(--s{})\"/></svg><span>{}{}</span></label>\n",
       series.shown ? "" : " class=\"unchosen\"", escaped(series.name),
       series.shown ? " checked" : "", index % kLookColors, dash, shape_path(look.shape),
-      index % kLookColors, escaped(series.name),
+      index % kLookColors, breakable(series.name),
       series.role.empty() ? "" : " <em>(" + escaped(series.role) + ")</em>");
 }
 
