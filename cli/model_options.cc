@@ -13,6 +13,7 @@
 #include "ropewalk/base/error.h"
 #include "ropewalk/base/whole_file.h"
 #include "ropewalk/engine/arch/families.h"
+#include "ropewalk/engine/encoder_model.h"
 #include "ropewalk/formats/json_file.h"
 
 namespace ropewalk {
@@ -60,7 +61,11 @@ ModelFile ModelOptions::open() const {
   if (threads > 0) omp_set_num_threads(threads);
   ModelFile file = open_model(path);
   if (weights == "packed") file.holding = Holding::kPacked;
-  if (weights == "streamed") file.holding = Holding::kStreamed;
+  if (weights == "streamed") {
+    if (EncoderModel::takes(file))
+      throw Error("--weights", "must be auto or packed for an encoder", weights);
+    file.holding = Holding::kStreamed;
+  }
   return file;
 }
 

@@ -135,7 +135,7 @@ class Estimator {
       if (info.shape.size() < 2 || table) {
         estimate_.weights += floats(static_cast<int64_t>(element_count(info)));
       } else if (info.name != embedding || tied) {
-        count_matrices(info, layer_of(info.name, blueprint.names.layer));
+        count_matrices(info, layer_of(info.name, weights.layer()));
       }
     }
   }

@@ -22,8 +22,11 @@ std::string numbered(std::string name, int64_t number) {
 // Rows of matrices that are not stored as such. Any number of threads may read.
 class StoredMatrices {
  public:
-  StoredMatrices(const TensorSource& source, Storage storage, int64_t outputs, int64_t inputs)
+  //   holding  where it is streamed, no matrix is held for the next reading
+  StoredMatrices(const TensorSource& source, Storage storage, int64_t outputs, int64_t inputs,
+                 Holding holding)
       : source_(source),
+        holding_(holding),
         storage_(std::move(storage)),
         rows_(outputs / storage_.matrices),
         inputs_(inputs) {}
@@ -42,8 +45,8 @@ class StoredMatrices {
       hold(matrix);
       for (int64_t x = 0; x < inputs_; ++x)
         to[static_cast<size_t>(x)] = held_[static_cast<size_t>(x * rows_ + row)];
-      if ((first + r + 1) % rows_ == 0) drop();
     }
+    if (holding_ == Holding::kStreamed) drop();
   }
 
  private:
@@ -64,13 +67,13 @@ class StoredMatrices {
     held_matrix_ = matrix;
   }
 
-  // Streamed matrices outlive their reading.
   void drop() {
     held_ = {};
     held_matrix_ = -1;
   }
 
   const TensorSource& source_;
+  Holding holding_;
   Storage storage_;
   int64_t rows_;  // of one matrix
   int64_t inputs_;
@@ -257,7 +260,7 @@ WeightRows Weights::find_matrix(const std::string& name, int64_t outputs, int64_
     storage.transposed = is_transposed(name, outputs / storage.matrices, inputs);
   if (storage.mxfp4) return mxfp4_matrix(name, storage, outputs, inputs);
   if (!storage.is_plain()) {
-    auto stored = std::make_shared<StoredMatrices>(source_, storage, outputs, inputs);
+    auto stored = std::make_shared<StoredMatrices>(source_, storage, outputs, inputs, holding_);
     const int64_t tensors = std::max<int64_t>(storage.tensors, 1);
     for (int64_t k = 0; k < tensors; ++k) {
       const int64_t rows = storage.transposed ? inputs * storage.matrices : outputs;

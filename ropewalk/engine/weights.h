@@ -107,6 +107,9 @@ class Weights {
   std::string name_of(const std::string& part, int64_t layer = -1,
                       const std::string& kind = "weight") const;
 
+  // What names of layers begin with in this file, before the layer's number.
+  const std::string& layer() const { return names_.layer; }
+
   bool has(const std::string& name) const { return count_of(name) != 0; }
 
   // Each throws Error naming a tensor that is missing, has another shape, or cannot be decoded.

@@ -213,6 +213,7 @@ TEST(Weights, ARootThatAFileLacksIsNotAsked) {
       Tensors{{"wte.weight", counting({2, 2})}, {"h.0.attn.bias", counting({2, 2})}});
   Weights weights(without, names);
   EXPECT_EQ(weights.name_of("attn_q", 0), "h.0.attn_q.weight");
+  EXPECT_EQ(weights.layer(), "h.");
   EXPECT_EQ(weights.name_of("output"), "lm_head.weight");
   weights.matrix(weights.name_of("token_embd"), 2, 2);
   EXPECT_NO_THROW(weights.refuse_unused("any"));

@@ -242,12 +242,14 @@ void tell_winners(const std::vector<Candidate>& candidates, const StudyScope& sc
 void tell_doubts_of_winners(const std::vector<Candidate>& candidates, const StudyScope& scope,
                             const std::vector<Winner>& winners, std::vector<std::string>& why) {
   for (const Winner& winner : winners) {
-    if (is_told(winners, winner)) continue;
+    std::vector<std::string> doubts = winner.doubts;
     if (scope.held_out > 0 && !candidates[winner.index].held_out.beyond) {
-      why.push_back(fmt::format("Doubt: {} has not run the windows that are held out.",
-                                candidates[winner.index].scheme));
+      doubts.insert(doubts.begin(), candidates[winner.index].scheme +
+                                        " has not run the windows that are held out.");
     }
-    for (const std::string& doubt : winner.doubts) why.push_back("Doubt: " + doubt);
+    for (const std::string& doubt : doubts) {
+      if (std::ranges::find(why, "Doubt: " + doubt) == why.end()) why.push_back("Doubt: " + doubt);
+    }
   }
 }
 

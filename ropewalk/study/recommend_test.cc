@@ -226,8 +226,7 @@ TEST(Recommend, ShortTextThatIsTouchedWhereNothingChoseIsDoubted) {
   std::vector<Candidate> candidates = {declared({6, 6, 6, 6}),
                                        candidate({.scheme = "rope", .beyond = {4, 4, 4, 4}})};
   const auto doubted = [&] {
-    return says(recommend(candidates, kScope).find(Role::kBestUntouched)->doubts,
-                "there rope costs 0.020");
+    return says(recommend(candidates, kScope).why, "there rope costs 0.020");
   };
   EXPECT_FALSE(doubted());
   candidates[1].held_out.inside_cost = Estimate{.mean = 0.02};

@@ -8,7 +8,7 @@ Blueprint describe_command_r(const ModelConfig& config, const ModelKeys& keys) {
   Blueprint blueprint = plain_blueprint("Command-R", config);
   blueprint.norm = NormKind::kLayer;
   blueprint.parallel = true;
-  // A wrapper's config.json leaves out what is as in the class.
+  // A config.json may leave out what is as in the class.
   const double of_class = keys.is_gguf() ? 1 : 0.0625;
   blueprint.logit_scale =
       static_cast<float>(keys.number("logit_scale", "logit_scale").value_or(of_class));
