@@ -181,7 +181,7 @@ const goesByKeyboard = async (browser, name, html) => {
 const works = async (browser, name, html) => {
   const page = await visit(browser, html, 1280, "light", []);
   // Sorting, by keyboard alone.
-  const head = page.locator("#settings th", { hasText: "loss beyond" });
+  const head = page.locator("#settings th", { hasText: "loss beyond" }).first();
   await head.locator("button").focus();
   const column = await head.evaluate((cell) => cell.cellIndex);
   const values = () => page.$$eval("#settings tbody tr", (all, c) => all.map((row) => row.cells[c].dataset.v), column);
