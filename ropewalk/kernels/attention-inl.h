@@ -238,17 +238,20 @@ class FloatKernel {
     for (int64_t k = 0; k < count; k += lanes) hn::Store(load_elements(tag, from + k), tag, to + k);
   }
 
-  // Tokens [begin, end) of the block.
+  // Tokens [begin, end) of the block. What is fused is told, as for keys: left to the compiler,
+  // bits would depend on how many rows there are, for GCC 12 makes vfmaddsub of such sums where it
+  // takes several at once, whatever -ffp-contract says.
   void turn_pair(const HeardPair& pair, int64_t begin, int64_t end, float* to) const {
+    const hn::FixedTag<float, 1> tag;
     const float* from = query_ + passing_ + 2 * pair.pair;
     for (int64_t t = begin; t < end; ++t) {
-      const float cos = pair.query_cos[block_.row_begin + t];
-      const float sin = pair.query_sin[block_.row_begin + t];
+      const auto cos = hn::Set(tag, pair.query_cos[block_.row_begin + t]);
+      const auto sin = hn::Set(tag, pair.query_sin[block_.row_begin + t]);
       for (int64_t r = t * group_; r < (t + 1) * group_; ++r) {
-        const float x = from[r * head_dim_];
-        const float y = from[r * head_dim_ + 1];
-        to[r * head_dim_] = x * cos - y * sin;
-        to[r * head_dim_ + 1] = y * cos + x * sin;
+        const auto x = hn::LoadU(tag, from + r * head_dim_);
+        const auto y = hn::LoadU(tag, from + r * head_dim_ + 1);
+        hn::StoreU(hn::NegMulAdd(y, sin, hn::Mul(x, cos)), tag, to + r * head_dim_);
+        hn::StoreU(hn::MulAdd(x, sin, hn::Mul(y, cos)), tag, to + r * head_dim_ + 1);
       }
     }
   }
