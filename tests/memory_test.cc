@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ropewalk/config/test_support.h"
+#include "ropewalk/engine/test_support.h"
 #include "tests/run_command.h"
 
 namespace ropewalk {
@@ -115,7 +116,10 @@ TEST_F(Memory, OfAnEncodersStatesIsForetold) {
 }
 
 TEST_F(Memory, IsForetoldInFloat32) { expect_foretold("f32", 4000); }
-TEST_F(Memory, IsForetoldInBf16) { expect_foretold("bf16", 4000); }
+TEST_F(Memory, IsForetoldInBf16) {
+  SKIP_WITHOUT_BF16();
+  expect_foretold("bf16", 4000);
+}
 
 TEST_F(Memory, ALengthThatFitsNoMachineIsSaidToBeSo) {
   const Json memory = run_json({"check", kModel, "--tokens", "16777216"})["memory"];

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ropewalk/config/test_support.h"
+#include "ropewalk/engine/test_support.h"
 #include "ropewalk/testing/exact_values.h"
 #include "tests/run_command.h"
 
@@ -102,6 +103,7 @@ TEST_F(Recall, OnlyAStudyOfThisModelTakesIt) {
                  study, "--scheme", "cap,window=64"})
                 .status,
             0);
+  SKIP_WITHOUT_BF16();
   EXPECT_THAT(run(words({"--into", study, "--precision", "bf16"})).err,
               HasSubstr("of another precision"));
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -107,6 +108,26 @@ std::shared_ptr<const Product> product(int64_t rows, int64_t inputs, int64_t col
 dnnl::stream& thread_stream() {
   thread_local dnnl::stream stream(cpu());
   return stream;
+}
+
+// Runs a small product, once: some of the library's kernels, those for AVX2 alone among them, write
+// their code at the first product that is run, not where it is made.
+void run_first_product(Precision precision) {
+  static std::once_flag ran[2];
+  std::call_once(ran[precision == Precision::kBf16 ? 1 : 0], [&] {
+    constexpr int64_t kSize = 32;
+    const std::shared_ptr<const Product> held = product(kSize, kSize, kSize, precision);
+    memory source(held->x, cpu()), weights(held->w, cpu()), target(held->y, cpu());
+    memory workspace(held->workspace, cpu());
+    for (memory* const one : {&source, &weights})
+      std::memset(one->get_data_handle(), 0, one->get_desc().get_size());
+    dnnl::matmul(held->primitive)
+        .execute(thread_stream(), {{DNNL_ARG_SRC, source},
+                                   {DNNL_ARG_WEIGHTS, weights},
+                                   {DNNL_ARG_DST, target},
+                                   {DNNL_ARG_SCRATCHPAD, workspace}});
+    thread_stream().wait();
+  });
 }
 
 }  // namespace
@@ -303,6 +324,7 @@ Dense::Bytes Dense::bytes(int64_t outputs, int64_t inputs, Precision precision) 
   try {
     add_blocks(whole, kBlockOutputs);
     add_blocks(rest == 0 ? 0 : 1, rest);
+    run_first_product(precision);
   } catch (const dnnl::error& error) {
     throw no_product("a matrix of " + std::to_string(inputs) + " inputs", error, precision);
   }

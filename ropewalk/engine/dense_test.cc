@@ -142,6 +142,7 @@ void check(Precision precision) {
 }
 
 TEST(Dense, OneRowIsTheProductOfTheWeightsAsTheyAre) {
+  SKIP_WITHOUT_BF16();
   for (const Shape& shape : kShapes) {
     const MemorySource source = matrix(shape);
     const Dense dense(Weights(source).matrix("w", shape.outputs, shape.inputs), Precision::kBf16);

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "ropewalk/base/error.h"
 #include "ropewalk/engine/arch/families.h"
+#include "ropewalk/engine/dense.h"
 #include "ropewalk/engine/model.h"
 #include "ropewalk/engine/transformer.h"
 #include "ropewalk/formats/test_support.h"
@@ -44,6 +46,20 @@ inline const Model& tiny_model() {
   static const Model model = Model::load(fixture("tiny_llama.gguf"), Precision::kF32);
   return model;
 }
+
+// Whether this CPU has products in bfloat16: with AVX2 alone it has none.
+inline bool has_bf16() {
+  try {
+    Dense::bytes(32, 32, Precision::kBf16);
+  } catch (const Error& error) {
+    if (error.rule() != "this CPU or its oneDNN has no product for it") throw;
+    return false;
+  }
+  return true;
+}
+
+#define SKIP_WITHOUT_BF16() \
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no product in bfloat16: it is not tested"
 
 struct Expected {
   std::vector<int32_t> tokens;
