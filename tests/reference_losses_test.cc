@@ -35,7 +35,11 @@ constexpr size_t kMostTokens = 1024;
 constexpr size_t kMostTokens = 4096;
 #endif
 
-constexpr double kWorstLoss = 2e-4;  // nats; 2e-5 is typical of float32
+// Nats. What float32 costs on these documents: a plain forward pass in torch's is 9.3e-6 off in the
+// root mean square under `rope`, and 2.2e-4 where it is worst, on one token that no two orders of
+// summation agree on.
+constexpr double kRootMeanSquare = 1.5e-5;
+constexpr double kWorstLoss = 3e-4;
 constexpr double kWorstMean = 1e-5;
 constexpr double kWorstLogit = 2e-4;
 
@@ -115,15 +119,23 @@ TEST_P(ReferenceLosses, OfEveryToken) {
   const Positions positions = under(model, scheme);
   double worst = 0;
   double worst_mean = 0;
+  double squares = 0;
+  size_t count = 0;
   for (size_t doc = 0; doc < docs.size(); ++doc) {
     const std::vector<double> losses = model.losses(docs[doc], positions);
     ASSERT_GE(expected[doc].size(), losses.size());
     const auto wanted = std::span(expected[doc]).first(losses.size());
-    for (size_t t = 0; t < losses.size(); ++t)
+    for (size_t t = 0; t < losses.size(); ++t) {
       worst = std::max(worst, std::abs(losses[t] - wanted[t]));
+      squares += std::pow(losses[t] - wanted[t], 2);
+    }
+    count += losses.size();
     worst_mean = std::max(worst_mean, std::abs(mean(losses) - mean(wanted)));
   }
-  std::printf("%-28s worst %.1e, mean off by %.1e nats: %s\n", name, worst, worst_mean, scheme);
+  const double root_mean_square = std::sqrt(squares / static_cast<double>(count));
+  std::printf("%-28s worst %.1e, rms %.1e, mean off by %.1e nats: %s\n", name, worst,
+              root_mean_square, worst_mean, scheme);
+  EXPECT_LE(root_mean_square, kRootMeanSquare) << scheme;
   EXPECT_LE(worst, kWorstLoss) << scheme;
   EXPECT_LE(worst_mean, kWorstMean) << scheme;
 }
