@@ -19,19 +19,25 @@ struct Field {
   int64_t pieces;
 };
 
-// Whole numbers go by words of four, scales one by one: formats as in ggml's ggml-common.h.
-std::vector<Field> fields_of(TensorType type) {
+// Whole numbers go by words of four, scales one by one: formats as in ggml's ggml-common.h. Empty
+// for the other types.
+std::span<const Field> fields_of(TensorType type) {
+  static constexpr Field kQ4_0[] = {{0, 2, 1}, {2, 4, 4}};
+  static constexpr Field kQ4_1[] = {{0, 2, 2}, {4, 4, 4}};
+  static constexpr Field kQ8_0[] = {{0, 2, 1}, {2, 4, 8}};
+  static constexpr Field kQ4_K[] = {{0, 2, 2}, {4, 1, 12}, {16, 4, 32}};
+  static constexpr Field kQ6_K[] = {{0, 4, 32}, {128, 4, 16}, {192, 1, 16}, {208, 2, 1}};
   switch (type) {
     case TensorType::kQ4_0:
-      return {{0, 2, 1}, {2, 4, 4}};
+      return kQ4_0;
     case TensorType::kQ4_1:
-      return {{0, 2, 2}, {4, 4, 4}};
+      return kQ4_1;
     case TensorType::kQ8_0:
-      return {{0, 2, 1}, {2, 4, 8}};
+      return kQ8_0;
     case TensorType::kQ4_K:
-      return {{0, 2, 2}, {4, 1, 12}, {16, 4, 32}};
+      return kQ4_K;
     case TensorType::kQ6_K:
-      return {{0, 4, 32}, {128, 4, 16}, {192, 1, 16}, {208, 2, 1}};
+      return kQ6_K;
     default:
       return {};
   }
@@ -50,10 +56,10 @@ uint8_t* interleave_field(const std::byte* from, int64_t row_bytes, int64_t rows
 }
 
 // One group: its first `rows` rows.
-void interleave(const StoredRows& stored, int64_t blocks, int64_t rows,
-                const std::vector<Field>& fields, uint8_t* to) {
+void interleave(const StoredRows& stored, int64_t blocks, int64_t rows, uint8_t* to) {
   const auto block = static_cast<int64_t>(block_bytes(stored.type));
   const int64_t row_bytes = stored.row_bytes();
+  const std::span<const Field> fields = fields_of(stored.type);
   for (int64_t b = 0; b < blocks; ++b) {
     for (const Field& field : fields) {
       const std::byte* const from = stored.data + b * block + field.offset;
@@ -109,13 +115,13 @@ InterleavedRows::InterleavedRows(const StoredRows& rows, int64_t count)
       blocks_(rows.inputs / static_cast<int64_t>(block_elements(rows.type))),
       group_bytes_(kRows * rows.row_bytes()),
       data_(allocate_pooled(static_cast<size_t>(groups() * group_bytes_))) {
-  const auto copy = [&](int64_t group, const std::vector<Field>& fields) {
-    const int64_t first = group * kRows;
-    interleave(rows.from(first), blocks_, std::min(kRows, count_ - first), fields,
-               data_.get() + group * group_bytes_);
-  };
   parallel_for(
-      groups(), [&] { return fields_of(type_); }, copy);
+      groups(), [] { return char(); },
+      [&](int64_t group, const char&) {
+        const int64_t first = group * kRows;
+        interleave(rows.from(first), blocks_, std::min(kRows, count_ - first),
+                   data_.get() + group * group_bytes_);
+      });
 }
 
 void InterleavedRows::multiply(int64_t first, int64_t n, const ByteActivations& x, float* y) const {
@@ -129,12 +135,11 @@ void InterleavedRows::multiply(int64_t first, int64_t n, const ByteActivations& 
 
 void InterleavedRows::multiply(const StoredRows& rows, int64_t count, const ByteActivations& x,
                                AlignedBuffer<uint8_t>& group, float* y) {
-  const std::vector<Field> fields = fields_of(rows.type);
   const int64_t blocks = rows.inputs / static_cast<int64_t>(block_elements(rows.type));
   group.reserve(static_cast<size_t>(kRows * rows.row_bytes()));
   for (int64_t first = 0; first < count; first += kRows) {
     const int64_t own = std::min(kRows, count - first);
-    interleave(rows.from(first), blocks, own, fields, group.data());
+    interleave(rows.from(first), blocks, own, group.data());
     float sums[kRows];
     multiply_group(rows.type, group.data(), blocks, x, sums);
     std::copy_n(sums, own, y + first);
