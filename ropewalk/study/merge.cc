@@ -56,6 +56,16 @@ void join_scheme(const StudyContents& a, const StudyContents& b, const std::stri
   records[name] = to_json(facts);
 }
 
+// A window chooses where it chose in both, for else not every candidate ran it; what one held out
+// and the other had no time for is held out.
+void join_window(WindowFacts& window, const WindowFacts& other) {
+  if (window.repeats.empty()) window.repeats = other.repeats;
+  if (window.left_out == other.left_out && window.held_out == other.held_out) return;
+  const auto chose_nothing = [](const WindowFacts& one) { return one.held_out != one.left_out; };
+  window.left_out = !chose_nothing(window) || !chose_nothing(other);
+  window.held_out = true;
+}
+
 std::map<std::string, std::string> merged_records(const StudyContents& a, const StudyContents& b) {
   std::map<std::string, std::string> records = a.records;
   for (const auto& [name, json] : b.records) {
@@ -70,12 +80,9 @@ std::map<std::string, std::string> merged_records(const StudyContents& a, const 
                        ? ""
                        : std::max(facts.finished, other.finished);
   for (size_t w = 0; w < std::min(facts.windows.size(), other.windows.size()); ++w) {
-    WindowFacts& window = facts.windows[w];
-    if (window.repeats.empty()) window.repeats = other.windows[w].repeats;
-    // What chose in one study alone is neither held out of what both chose, nor did all run it.
-    if (window.held_out == other.windows[w].held_out || other.windows[w].left_out) continue;
-    window.left_out = true;
-    window.held_out = false;
+    join_window(facts.windows[w], other.windows[w]);
+    if (facts.left_out.empty()) facts.left_out = other.left_out;
+    if (std::ranges::none_of(facts.windows, &WindowFacts::left_out)) facts.left_out.clear();
   }
   records[kFactsRecord] = to_json(facts);
   records.erase(kOutcomeRecord);

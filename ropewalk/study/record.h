@@ -32,8 +32,10 @@ struct WindowFacts {
   int64_t first = 0;            // its first token in the document
   int64_t tokens = 0;           // BOS included
   std::vector<Repeat> repeats;  // of the copy test; empty where none is run on it
-  bool left_out = false;        // for want of time: nothing counts that was run on it
-  bool held_out = false;        // took no part in choosing, but tells of what was chosen
+  // Nothing counts that was run on it: for want of time; or, where it is held out as well, because
+  // of studies that were merged one chose by it and one did not, which further merging must know.
+  bool left_out = false;
+  bool held_out = false;  // took no part in choosing, but tells of what was chosen
 };
 
 struct StudyFacts {

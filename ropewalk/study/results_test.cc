@@ -238,6 +238,53 @@ TEST(Merge, WhatIsHeldOutOfOneAloneCountsInNeither) {
     EXPECT_EQ(scope.held_out, 0u);
   }
   EXPECT_EQ(scope_of(study_facts(merged(b, b))).held_out, 1u);
+  EXPECT_EQ(scope_of(study_facts(merged(merged(a, b), b))).held_out, 0u);
+  EXPECT_EQ(scope_of(study_facts(merged(b, merged(b, a)))).windows, 2u);
+}
+
+TEST(Merge, WhatOneLeftOutChoosesInNeitherButMayBeHeldOut) {
+  StudyContents none = study_of({"declared"}, 3);
+  StudyContents held = none;
+  const StudyContents chose = none;
+  StudyFacts facts = facts_of(3);
+  facts.windows[2].held_out = true;
+  held.records[kFactsRecord] = to_json(facts);
+  facts.windows[2] = {.document = facts.windows[2].document,
+                      .first = facts.windows[2].first,
+                      .tokens = facts.windows[2].tokens,
+                      .left_out = true};
+  none.records[kFactsRecord] = to_json(facts);
+  for (const StudyContents& both : {merged(none, held), merged(held, none)}) {
+    EXPECT_EQ(scope_of(study_facts(both)).windows, 2u);
+    EXPECT_EQ(scope_of(study_facts(both)).held_out, 1u);
+  }
+  for (const StudyContents& both : {merged(none, chose), merged(chose, none)}) {
+    EXPECT_EQ(scope_of(study_facts(both)).windows, 2u);
+    EXPECT_EQ(scope_of(study_facts(both)).held_out, 0u);
+    EXPECT_EQ(scope_of(study_facts(merged(both, held))).held_out, 0u) << "it chose in one of three";
+  }
+  EXPECT_EQ(scope_of(study_facts(merged(none, none))).windows, 2u);
+}
+
+// Candidates of studies that were cut to different windows are compared over those that all ran.
+TEST(Merge, CutStudiesKeepTheirFinalists) {
+  const auto cut = [](const std::string& scheme, size_t without) {
+    StudyContents study = study_of({"declared", scheme}, 3);
+    StudyFacts facts = facts_of(3);
+    facts.windows[without].left_out = true;
+    facts.left_out = "2 of 3 windows";
+    study.records[kFactsRecord] = to_json(facts);
+    std::erase_if(study.cells, [&](const auto& cell) {
+      return cell.first.window == static_cast<int64_t>(without);
+    });
+    return study;
+  };
+  const StudyContents both = merged(cut("rope", 1), cut("logn", 2));
+  EXPECT_EQ(scope_of(study_facts(both)).windows, 1u);
+  const std::vector<Candidate> candidates = candidates_of(both);
+  ASSERT_EQ(candidates.size(), 3u);
+  for (const Candidate& candidate : candidates) EXPECT_TRUE(candidate.finalist) << candidate.scheme;
+  EXPECT_EQ(study_facts(both).left_out, "2 of 3 windows");
 }
 
 // What another is writing stays, and so does what it made.
