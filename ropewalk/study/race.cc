@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -21,6 +22,10 @@ namespace ropewalk {
 namespace {
 
 constexpr double kRaceShare = 2.0 / 3;  // of the budget, where a search follows
+
+// The next hundredth, in which budgets are told: never the number itself, which a sum in another
+// order may miss.
+double above(double seconds) { return (std::floor(100 * seconds) + 1) / 100; }
 
 class Race {
  public:
@@ -80,13 +85,15 @@ class Race {
 
   // From one pass of each kind of work, which the race needs in any case.
   void first_plan(std::vector<Runner*>& alive) {
-    track_.time_each_work(alive, whole_.windows.front());
+    track_.time_each_work({alive.front()}, whole_.windows.front());  // declared
     track_.spend_besides();
+    refuse_hopeless_budget(alive);
+    track_.time_each_work(alive, whole_.windows.front());
     std::vector<Runner*> racing;
     race_budget_ = (options_.search > 0 ? kRaceShare : 1) * *options_.budget;
     const std::optional<RacePlan> plan =
         plan_in_time([&](double budget) { return plan_within(budget, alive, racing); });
-    if (!plan) refuse_budget(racing);
+    if (!plan) refuse_budget(racing, track_.pass_seconds(racing));
     plan_ = *plan;
     alive = racing;
     tell_plan(0, alive);
@@ -122,12 +129,25 @@ class Race {
     return plan;
   }
 
-  [[noreturn]] void refuse_budget(const std::vector<Runner*>& racing) const {
-    const RaceCost least =
-        remaining_cost(shortest_plan(whole_, 0), 0, count(racing), track_.pass_seconds(racing));
+  // Told after one pass where not even twice the budget would do, were every pass like declared's.
+  void refuse_hopeless_budget(const std::vector<Runner*>& alive) const {
+    const std::vector<Runner*> racing = thinned(alive, std::end(kThinnings)[-1]);
+    const double pass = track_.pass_seconds({alive.front()}).always;
+    const ByKind<double> seconds = {.always = pass, .portable = pass, .other = pass};
+    if (least_cost(racing, seconds).seconds + track_.spent() > 2 * *options_.budget)
+      refuse_budget(racing, seconds);
+  }
+
+  RaceCost least_cost(const std::vector<Runner*>& racing, const ByKind<double>& seconds) const {
+    return remaining_cost(shortest_plan(whole_, 0), 0, count(racing), seconds);
+  }
+
+  [[noreturn]] void refuse_budget(const std::vector<Runner*>& racing,
+                                  const ByKind<double>& seconds) const {
+    const RaceCost least = least_cost(racing, seconds);
     throw Error("budget",
                 fmt::format("must be at least {:.2f} s, for one window under each of {} candidates",
-                            std::ceil(100 * (least.seconds + track_.spent())) / 100, racing.size()),
+                            above(least.seconds + track_.spent()), racing.size()),
                 fmt::format("{:.2f} s", *options_.budget), "or name fewer candidates");
   }
 

@@ -117,6 +117,15 @@ TEST_F(StoredRaceTest, TooSmallABudgetSaysWhatOneSettingOfEachSchemeNeeds) {
   EXPECT_EQ(names_of(race(enough)), names_of(options_.candidates));
 }
 
+TEST_F(StoredRaceTest, AHopelessBudgetIsToldAfterOnePass) {
+  std::set<std::string> ran;
+  options_.budget = 3;
+  EXPECT_THROW(run_race(model_, windows_, options_, *store_,
+                        [&](const RaceProgress& now) { ran.insert(now.label); }),
+               Error);
+  EXPECT_EQ(ran.size(), 1u);
+}
+
 // Loss alone recommends nothing.
 TEST_F(StoredRaceTest, NoBudgetIsSearchedWithBeforeACopyTest) {
   options_.search = 3;
