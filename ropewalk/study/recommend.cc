@@ -47,17 +47,14 @@ void tell_evidence(const std::vector<Candidate>& candidates, const Winner& winne
                     scheme, candidates[*winner.lowest].scheme));
   }
   if (winner.next && winner.lead) {
-    why.push_back(fmt::format("Next best after {} as {}: {}, {} nats per token behind.", scheme,
-                              to_string(winner.role), candidates[*winner.next].scheme,
-                              with_interval(*winner.lead)));
+    why.push_back(fmt::format("Next best after {} as {}: {}, {}.", scheme, to_string(winner.role),
+                              candidates[*winner.next].scheme, gap(*winner.lead)));
   }
 }
 
-// "; the next best, yarn,factor=4, is 0.040 (0.030 to 0.050) behind"
-std::string behind(const char* as, const std::string& scheme, const Estimate& lead) {
-  const bool ahead = lead.mean < 0;
-  return fmt::format("; {}, {}, is {} {}", as, scheme, with_interval(ahead ? negated(lead) : lead),
-                     ahead ? "ahead" : "behind");
+// "; the next best, yarn,factor=4, is 0.040 (0.030 to 0.050) nats per token behind"
+std::string beside(const char* as, const std::string& scheme, const Estimate& lead) {
+  return fmt::format("; {}, {}, is {}", as, scheme, gap(lead));
 }
 
 // The winner's figures on windows that took no part in choosing it.
@@ -74,9 +71,9 @@ void tell_held_out(const std::vector<Candidate>& candidates, const Winner& winne
     text += fmt::format(", gains {} where a passage repeats", with_interval(*own.copy_beyond));
   if (own.inside_cost) text += fmt::format(", at {:+.3f} on short text", own.inside_cost->mean);
   if (winner.held_out_lead)
-    text += behind("the next best", candidates[*winner.next].scheme, *winner.held_out_lead);
+    text += beside("the next best", candidates[*winner.next].scheme, *winner.held_out_lead);
   if (winner.held_out_grid_lead && winner.grid != winner.next)
-    text += behind("the grid's best", candidates[*winner.grid].scheme, *winner.held_out_grid_lead);
+    text += beside("the grid's best", candidates[*winner.grid].scheme, *winner.held_out_grid_lead);
   why.push_back(text + ".");
 }
 

@@ -180,7 +180,7 @@ TEST(Recommend, AWinnerThatTheSearchFoundIsDoubtedUnlessItIsConfirmed) {
   const Recommendation told = recommend(candidates, kScope);
   EXPECT_EQ(told.find(Role::kBestOverall)->grid, 0u);
   EXPECT_DOUBLE_EQ(told.find(Role::kBestOverall)->held_out_grid_lead->mean, 3);
-  EXPECT_TRUE(says(told.why, "the grid's best, declared, is 3.000 behind"));
+  EXPECT_TRUE(says(told.why, "the grid's best, declared, is 3.000 nats per token behind"));
   for (Candidate& one : candidates) one.held_out = {};
   EXPECT_TRUE(doubted());
   candidates[1].found_by.clear();

@@ -93,11 +93,11 @@ class Judge {
                                           candidates_[*winner.next].scheme));
     } else if (winner.lead && !winner.lead->interval) {
       winner.doubts.push_back(
-          fmt::format("{} leads by {:.3f} over {} on one window, which gives no interval.", scheme,
-                      winner.lead->mean, candidates_[*winner.next].scheme));
+          fmt::format("next to {}, {} is {} on one window, which gives no interval.", scheme,
+                      candidates_[*winner.next].scheme, gap(*winner.lead)));
     } else if (winner.lead && holds_zero(*winner.lead)) {
-      std::string text = fmt::format("intervals overlap: {} leads by {} over {}", scheme,
-                                     with_interval(*winner.lead), candidates_[*winner.next].scheme);
+      std::string text = fmt::format("intervals overlap: next to {}, {} is {}", scheme,
+                                     candidates_[*winner.next].scheme, gap(*winner.lead));
       if (ties.size() > 1) text += fmt::format("; {} settings are not told apart", ties.size() + 1);
       winner.doubts.push_back(text + ".");
     }
@@ -123,9 +123,8 @@ class Judge {
     const auto add = [&](const std::optional<size_t>& other, const std::optional<Estimate>& lead) {
       if (!lead || lead->mean >= least) return;
       winner.doubts.push_back(
-          fmt::format("windows that are held out say otherwise: there {} is {} ahead of {}.",
-                      candidates_[*other].scheme, with_interval(negated(*lead)),
-                      candidates_[winner.index].scheme));
+          fmt::format("windows that are held out say otherwise: there {} is {} of {}.",
+                      candidates_[*other].scheme, gap(*lead), candidates_[winner.index].scheme));
     };
     add(winner.next, winner.held_out_lead);
     if (winner.grid != winner.next) add(winner.grid, winner.held_out_grid_lead);
@@ -176,6 +175,12 @@ std::string with_interval(const Estimate& estimate) {
   if (estimate.interval)
     text += fmt::format(" ({:.3f} to {:.3f})", estimate.interval->low, estimate.interval->high);
   return text;
+}
+
+std::string gap(const Estimate& lead) {
+  const bool is_ahead = lead.mean < 0;
+  return fmt::format("{} nats per token {}", with_interval(is_ahead ? negated(lead) : lead),
+                     is_ahead ? "ahead" : "behind");
 }
 
 double rank_value(const Candidate& candidate) {

@@ -58,6 +58,10 @@ Estimate negated(const Estimate& estimate);
 // "3.100 (3.050 to 3.150)"
 std::string with_interval(const Estimate& estimate);
 
+// How far another is from the one that leads by so much: "0.040 (0.030 to 0.050) nats per token
+// behind", or "ahead", which one may be that changes more than the winner.
+std::string gap(const Estimate& lead);
+
 // Chooses for each role among finalists that see the whole text, by the windows that choose; those
 // that are held out give leads and doubts alone. What truncates is never taken: its low loss says
 // that the text does not look far back, not that the model can.
