@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 
 #include "cli/calibration_report.h"
 #include "cli/progress.h"
@@ -31,16 +33,43 @@ std::string interval(const std::optional<Estimate>& estimate) {
   return fmt::format("{:.3f}..{:.3f}", estimate->interval->low, estimate->interval->high);
 }
 
+constexpr size_t kShownFinds = 5;  // rows of what was searched for, beside those that are named
+
+// All of the grid; of what the search tried by the dozen its first finalists, and those that are
+// named.
+std::vector<const Candidate*> shown_candidates(const ExtendReport& report) {
+  std::set<size_t> named;
+  for (const Winner& winner : report.recommendation.winners) {
+    for (const std::optional<size_t>& one :
+         {std::optional(winner.index), winner.lowest, winner.next})
+      if (one) named.insert(*one);
+  }
+  for (const SearchOutcome::Pair& pair : search_outcome(report.candidates).lowest) {
+    if (pair.found != nullptr)
+      named.insert(static_cast<size_t>(pair.found - report.candidates.data()));
+  }
+  std::vector<const Candidate*> shown;
+  size_t finds = 0;
+  for (size_t k = 0; k < report.candidates.size(); ++k) {
+    const Candidate& candidate = report.candidates[k];
+    const bool is_low = !candidate.found_by.empty() && candidate.finalist && finds++ < kShownFinds;
+    if (candidate.found_by.empty() || is_low || named.contains(k)) shown.push_back(&candidate);
+  }
+  return shown;
+}
+
 std::string table(const ExtendReport& report) {
+  const std::vector<const Candidate*> shown = shown_candidates(report);
   size_t width = 6;
-  for (const Candidate& candidate : report.candidates)
-    width = std::max(width, without_lists(candidate.scheme).size());
+  for (const Candidate* candidate : shown)
+    width = std::max(width, without_lists(candidate->scheme).size());
   std::string text =
       fmt::format("{:<{}}  {:>8}  {:>8}  {:>8}  {:>14}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {}\n",
                   "scheme", width, "inside", "cost", "beyond", "95 %", "held out", "copy in",
                   "copy out", "windows", "tokens/s", "runs in");
   bool rule = false;
-  for (const Candidate& candidate : report.candidates) {
+  for (const Candidate* row : shown) {
+    const Candidate& candidate = *row;
     if (!candidate.finalist && !rule) text += "-- fell out of the race --\n";
     rule = rule || !candidate.finalist;
     const std::string runs_in =
@@ -54,6 +83,11 @@ std::string table(const ExtendReport& report) {
         static_cast<double>(candidate.tokens) / std::max(candidate.seconds, 1e-9), runs_in,
         candidate.truncates ? ", forgets far text" : "",
         candidate.found_by.empty() ? "" : "; search: " + candidate.found_by);
+  }
+  if (shown.size() < report.candidates.size()) {
+    text += fmt::format(
+        "-- and {} more that the search tried; all of them: ropewalk report {} --csv FOLDER --\n",
+        report.candidates.size() - shown.size(), report.run.study);
   }
   return text;
 }
@@ -163,6 +197,12 @@ const Candidate* find_candidate(const ExtendReport& report, const std::string& s
   return found == report.candidates.end() ? nullptr : &*found;
 }
 
+// Declared's loss beyond on the windows that a candidate ran, which one that fell out has fewer of.
+std::optional<Estimate> declared_beside(const Candidate& candidate, const Candidate& declared) {
+  const size_t windows = std::min(candidate.tallies.beyond.size(), declared.tallies.beyond.size());
+  return estimate(std::span(declared.tallies.beyond).first(windows));
+}
+
 // What the bias curve foretold, beside the losses past the trained length.
 std::string bias_text(const ExtendReport& report) {
   if (!report.bias || report.bias->heads.empty()) return "";
@@ -174,14 +214,16 @@ std::string bias_text(const ExtendReport& report) {
       "Bias curve: collapse foretold from {} tokens on (median of {} heads: {}), lowest at {}; "
       "measured beyond:",
       told(bias.earliest_collapse), bias.heads.size(), told(bias.median_collapse), told(bias.cap));
-  std::vector<std::string> schemes = report.proposed();
-  schemes.insert(schemes.begin(), "declared");
-  const char* between = " ";
-  for (const std::string& scheme : schemes) {
+  const Candidate* const declared = find_candidate(report, "declared");
+  if (declared == nullptr) return "";  // nothing was run yet
+  text += " declared " + number(declared->beyond);
+  for (const std::string& scheme : report.proposed()) {
     const Candidate* const measured = find_candidate(report, scheme);
     if (measured == nullptr) continue;
-    text += fmt::format("{}{} {}", between, scheme, number(measured->beyond));
-    between = ", ";
+    text += fmt::format(", {} {}", scheme, number(measured->beyond));
+    if (measured->windows == declared->windows) continue;
+    text += fmt::format(" (on {} of the windows, where declared has {})", measured->windows,
+                        number(declared_beside(*measured, *declared)));
   }
   return text + ".\n";
 }
@@ -198,9 +240,14 @@ Json bias_json(const ExtendReport& report) {
   std::vector<std::string> schemes = report.proposed();
   schemes.push_back("declared");
   out["measured_beyond"] = Json::object();
+  out["declared_on_the_same_windows"] = Json::object();
+  const Candidate* const declared = find_candidate(report, "declared");
   for (const std::string& scheme : schemes) {
-    if (const Candidate* const measured = find_candidate(report, scheme))
-      out["measured_beyond"][scheme] = mean_of(measured->beyond);
+    const Candidate* const measured = find_candidate(report, scheme);
+    if (measured == nullptr) continue;
+    out["measured_beyond"][scheme] = mean_of(measured->beyond);
+    if (declared == nullptr) continue;
+    out["declared_on_the_same_windows"][scheme] = mean_of(declared_beside(*measured, *declared));
   }
   return out;
 }

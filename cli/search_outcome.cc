@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "ropewalk/study/recommend.h"
+#include "ropewalk/study/winners.h"
 
 namespace ropewalk {
 namespace {
@@ -33,6 +33,10 @@ std::vector<std::string> search_sentences(const std::vector<Candidate>& candidat
   std::vector<std::string> sentences = {
       fmt::format("Search past the grid: {} settings tried, {} of them fell out after one window.",
                   outcome.tried, outcome.fell_out)};
+  if (outcome.has_finds())
+    sentences.front() += fmt::format(
+        " Figures are what settings are ranked by: the loss beyond, less {} of the gain on copies.",
+        kCopyShare);
   for (const SearchOutcome::Pair& pair : outcome.lowest) {
     if (pair.found == nullptr) continue;
     std::string& text = sentences.emplace_back(

@@ -2,6 +2,7 @@
 #ifndef ROPEWALK_CLI_SEARCH_OUTCOME_H_
 #define ROPEWALK_CLI_SEARCH_OUTCOME_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ struct SearchOutcome {
     const Candidate* grid = nullptr;
   };
   std::vector<Pair> lowest;  // portable ones, others
+
+  bool has_finds() const {
+    return std::ranges::any_of(lowest, [](const Pair& pair) { return pair.found != nullptr; });
+  }
 };
 
 // Points into `candidates`.

@@ -58,7 +58,9 @@ TEST(SearchOutcome, HoldsTheLowestFinalistsOfEachKind) {
 
 TEST(SearchText, SaysWhatWasFoundBesideTheGrid) {
   EXPECT_EQ(search_text(candidates_of(kAll), "llama.cpp"),
-            "Search past the grid: 3 settings tried, 1 of them fell out after one window.\n"
+            "Search past the grid: 3 settings tried, 1 of them fell out after one window. Figures "
+            "are what "
+            "settings are ranked by: the loss beyond, less 0.05 of the gain on copies.\n"
             "  Of those that llama.cpp runs, the lowest found is base,factor=3, around "
             "base,factor=2: 4.500; of the grid base,factor=2: 5.000.\n"
             "  Of those that llama.cpp does not run, the lowest found is cap,window=60, around "
