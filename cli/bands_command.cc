@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/study_addition.h"
 #include "cli/study_options.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"
 
@@ -91,7 +92,8 @@ void run(const Options& options) {
     if (auto bias = bias_table(shown.report.bias)) tables.push_back(std::move(*bias));
     addition->add(tables);
   }
-  fmt::print("{}", options.json ? to_json(shown) : to_text(shown, options.every_pair));
+  fmt::print("{}",
+             options.json ? to_json(shown) : terminal_lines(to_text(shown, options.every_pair)));
 }
 
 }  // namespace

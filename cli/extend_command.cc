@@ -20,6 +20,7 @@
 #include "cli/extend_records.h"
 #include "cli/extend_report.h"
 #include "cli/race_display.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/config/scheme_writer.h"
 #include "ropewalk/engine/memory_estimate.h"
@@ -81,24 +82,24 @@ void share_cores(const ExtendOptions& options, const std::optional<Ranks>& ranks
                                         omp_get_num_procs()));
 }
 
-// What the bias curve will propose is not known by now; maps take no more than those that are.
+// What the bias curve will propose is not known by now; maps take no more than those that are. Of
+// several ranks, each of which looks at its own machine, the first tells that it streams.
 void check_memory(const ExtendOptions& options, ModelFile& file, const StudyText& text,
-                  const std::optional<AvailableMemory>& memory) {
+                  const std::optional<Ranks>& ranks, const std::optional<AvailableMemory>& memory) {
+  const bool streamed = file.streams();
+  const auto fit = [&](const MemoryRun& run) { fit_memory(file, run, kShorter, memory); };
   const Precision precision = options.model.chosen_precision();
   const int64_t trained = trained_length(file.config);
   const int64_t prompt = passage_prompt(text, trained, options.target);
   const Positions declared = make_positions(file.config, {});
-  const auto looked_at = static_cast<int64_t>(usage_tokens(text, trained));
-  fit_into_memory(file, usage_run(precision, looked_at, declared), kShorter, memory);
+  fit(usage_run(precision, static_cast<int64_t>(usage_tokens(text, trained)), declared));
   for (const std::string& scheme : options.candidates(trained)) {
     const Positions positions = make_positions(file.config, {{.scheme = scheme}});
-    fit_into_memory(file, MemoryRun::losses(precision, text.longest_window(), &positions), kShorter,
-                    memory);
+    fit(MemoryRun::losses(precision, text.longest_window(), &positions));
     if (prompt < 1 || !has_tokenizer(file)) continue;
-    fit_into_memory(file,
-                    MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions),
-                    kShorter, memory);
+    fit(MemoryRun::generation(precision, prompt, prompt + kShownTokens, positions));
   }
+  if (file.streams() && !streamed && (!ranks || ranks->rank == 0)) tell_streamed(*memory);
 }
 
 void write_winner(const ExtendOptions& options, const ExtendReport& report,
@@ -159,7 +160,7 @@ Model open_checked(const ExtendOptions& options, const std::optional<Ranks>& ran
   }
   text = read_study_text(options.text, file, options.target);
   options.check_lengths(trained_length(file.config), text);
-  check_memory(options, file, text, memory);
+  check_memory(options, file, text, ranks, memory);
   return Model(std::move(file), options.model.chosen_precision());
 }
 
@@ -249,7 +250,7 @@ class ExtendRun {
     for (const Candidate& candidate : report_.candidates)
       schemes_.at(candidate.scheme).finalist = candidate.finalist;
     put_facts(store, facts_, schemes_, outcome_json(report_));
-    fmt::print("{}", options_.json ? to_json(report_) : to_text(report_));
+    fmt::print("{}", options_.json ? to_json(report_) : terminal_lines(to_text(report_)));
     std::fflush(stdout);
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/option_checks.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/study/merge.h"
 
 namespace ropewalk {
@@ -19,16 +20,16 @@ struct Options {
 
 void run(const Options& options) {
   StudyContents all = read_study(options.studies.front());
-  fmt::print("{}: {} passes\n", options.studies.front(), all.cells.size());
+  fmt::print("{}: {} passes\n", terminal_text(options.studies.front()), all.cells.size());
   for (size_t k = 1; k < options.studies.size(); ++k) {
     const StudyContents other = read_study(options.studies[k]);
     const size_t before = all.cells.size();
     all = merged(std::move(all), other);
-    fmt::print("{}: {} passes, {} of them new\n", other.path, other.cells.size(),
+    fmt::print("{}: {} passes, {} of them new\n", terminal_text(other.path), other.cells.size(),
                all.cells.size() - before);
   }
   write_study(all, options.output);
-  fmt::print("{}: {} passes\n", options.output, all.cells.size());
+  fmt::print("{}: {} passes\n", terminal_text(options.output), all.cells.size());
 }
 
 }  // namespace

@@ -83,12 +83,14 @@ void fit_into_memory(ModelFile& file, const MemoryRun& run, const std::string& s
                      const std::optional<AvailableMemory>& available) {
   const bool streamed = file.streams();
   fit_memory(file, run, shorten, available);
-  if (file.streams() && !streamed) {
-    complain(
-        fmt::format("the weights do not fit into the {} that are left ({}): they are streamed "
-                    "from the file in every pass",
-                    bytes_text(available->bytes), available->source));
-  }
+  if (file.streams() && !streamed) tell_streamed(*available);
+}
+
+void tell_streamed(const AvailableMemory& available) {
+  complain(
+      fmt::format("the weights do not fit into the {} that are left ({}): they are streamed from "
+                  "the file in every pass",
+                  bytes_text(available.bytes), available.source));
 }
 
 void SchemeOptions::add_to(CLI::App& command) {

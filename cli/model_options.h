@@ -30,6 +30,8 @@ struct ModelOptions {
 // fit_memory(), and a word on standard error where it has weights streamed.
 void fit_into_memory(ModelFile& file, const MemoryRun& run, const std::string& shorten,
                      const std::optional<AvailableMemory>& available = available_memory());
+// Says on standard error that weights do not fit and are streamed.
+void tell_streamed(const AvailableMemory& available);
 
 struct SchemeOptions {
   std::string scheme = "declared";

@@ -18,6 +18,7 @@
 #include "cli/recall_tables.h"
 #include "cli/study_addition.h"
 #include "cli/study_options.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/engine/memory_estimate.h"
 #include "ropewalk/schemes/scheme_string.h"
@@ -251,7 +252,7 @@ void run(Options options) {
   report.run.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.run.threads = omp_get_max_threads();
-  fmt::print("{}", options.json ? to_json(report) : to_text(report));
+  fmt::print("{}", options.json ? to_json(report) : terminal_lines(to_text(report)));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/study_page.h"
 #include "cli/study_summary.h"
 #include "cli/study_tables.h"
+#include "cli/terminal_text.h"
 #include "ropewalk/base/error.h"
 #include "ropewalk/formats/json_file.h"
 #include "ropewalk/report/page.h"
@@ -103,7 +104,7 @@ std::vector<Result> make_results(const Options& options, const StudySummary& stu
 void run(const Options& options) {
   const StudySummary study = summarize_study(options.study);
   if (options.html.empty() && options.json.empty() && options.csv.empty()) {
-    fmt::print("{}", report_text(study, page_width(options.width)));
+    fmt::print("{}", terminal_lines(report_text(study, page_width(options.width))));
     return;
   }
   const std::vector<Result> results = make_results(options, study);

@@ -27,9 +27,9 @@ std::string terminal_text(std::string_view text) {
 std::string terminal_lines(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
+    const size_t end = std::min(text.find_first_of("\n\t"), text.size());
     lines += terminal_text(text.substr(0, end));
-    if (end < text.size()) lines += '\n';
+    if (end < text.size()) lines += text[end];
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;

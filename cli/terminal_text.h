@@ -11,7 +11,7 @@ namespace ropewalk {
 // any.
 std::string terminal_text(std::string_view text);
 
-// The same, line by line: line breaks stay.
+// The same of a text: line breaks and tabs stay.
 std::string terminal_lines(std::string_view text);
 
 }  // namespace ropewalk

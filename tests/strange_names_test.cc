@@ -31,6 +31,20 @@ TEST_F(StrangeNames, AreSpeltInReports) {
               is_spelt());
 }
 
+TEST_F(StrangeNames, AreSpeltInStudies) {
+  const std::string model = file(kName, read_file(fixture("tiny_llama.gguf")));
+  std::string lines;
+  for (int k = 0; k < 300; ++k) lines += "line " + std::to_string(k * 7919 % 1000) + " of a text\n";
+  const std::string text = file("text.txt", lines);
+  const std::string study = path("study" + kName), both = path("both" + kName);
+  const RunResult answer = run({"extend", model, "--to", "256", "--text", text, "--windows", "2",
+                                "--scheme", "linear,factor=2", "--study", study});
+  EXPECT_THAT(answer.out, is_spelt()) << answer.err;
+  EXPECT_THAT(run({"bands", model, "--text", text}).out, is_spelt());
+  EXPECT_THAT(run({"report", study, "--width", "80"}).out, is_spelt());
+  EXPECT_THAT(run({"merge-study", study, study, "-o", both}).out, is_spelt());
+}
+
 TEST_F(StrangeNames, AreSpeltInRefusals) {
   const std::string model = file(kName, "GGUF");
   for (const char* command : {"show", "check", "losses", "tokens"}) {
