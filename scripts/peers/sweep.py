@@ -12,6 +12,7 @@ import dataclasses
 import math
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -54,6 +55,16 @@ def seconds_of(run) -> tuple:
     return time.monotonic() - start, answer
 
 
+def fastest_precision(model, ids) -> str:
+    """bf16 where this CPU has products in it: AVX2 alone has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([os.environ["ROPEWALK_PROGRAM"], "losses", model, "--precision", "bf16", "--ids",
+                              saved_ids(folder, "two", ids[:2])], capture_output=True, text=True)
+    if run.returncode != 0 and "no product for it" not in run.stderr:
+        sys.exit(run.stderr)
+    return "bf16" if run.returncode == 0 else "f32"
+
+
 def our_study(model, ids, options, tried) -> tuple:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -85,7 +96,8 @@ def main() -> int:
         __doc__, model=("", "a GGUF file in place of SmolLM2-135M-Instruct"), to=(16384, "N"),
         lengths=("", "by comma, of llama.cpp's runs; half the trained length, doubled up to N, unless given"),
         measured=(2, "settings that llama.cpp runs, at least 2"), all=(False, "llama.cpp runs all ten"),
-        precision=("bf16", "of ours"), text=(str(WAR), "to read the first N tokens of"))
+        precision=("", "of ours: bf16, or f32 where this CPU has no product in it;"),
+        text=(str(WAR), "to read the first N tokens of"))
     model = pathlib.Path(options.model or os.environ["ROPEWALK_PEERS_SMOLLM2"])
     if options.measured < 2:
         sys.exit("sweep: --measured must be at least 2: flash attention is tried on and off")
@@ -96,12 +108,13 @@ def main() -> int:
         halvings = int(math.log2(options.to / (trained / 2)))
         lengths = [options.to >> k for k in range(halvings, -1, -1)]
     ids = ours("tokens", model, "--text", options.text)["ids"][0][: options.to]
+    options.precision = options.precision or fastest_precision(model, ids)
     tried = settings(base, trained, options.to / trained)
     measured = tried if options.all else tried[: options.measured]
     how = "all run" if options.all else f"{len(measured)} of {len(tried)} run, their mean for each"
     table = Comparison(f"Seconds of {len(tried)} settings, {model.stem}, trained for {trained}, to {len(ids)}", "ratio")
 
-    tell(f"ours, {len(tried)} settings and two that forget, {len(ids)} tokens")
+    tell(f"ours, {len(tried)} settings and two that forget, {len(ids)} tokens, {options.precision}")
     mine, study = our_study(model, ids, options, tried)
     tell(f"   {mine:.1f} s")
     runs = {length: their_runs(model, ids, length, options, measured) for length in lengths}
