@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "cli/bands_report.h"
+#include "cli/terminal_text.h"
 #include "cli/text_layout.h"
 
 namespace ropewalk {
@@ -304,9 +305,9 @@ std::string relation_name(size_t relation) {
 
 std::string to_text(const ShownBands& shown, bool every_pair) {
   const BandsReport& report = shown.report;
-  std::string text = fmt::format("{}: trained length L = {}, looked at up to {}\n{}", shown.model,
-                                 report.bias.trained_length, report.bias.target_length,
-                                 paragraph(shown.text, "", 0));
+  std::string text = fmt::format("{}: trained length L = {}, looked at up to {}\n{}",
+                                 terminal_text(shown.model), report.bias.trained_length,
+                                 report.bias.target_length, paragraph(shown.text, "", 0));
   text += fmt::format("Means of {} tokens; scores of {} of them taken apart (seed {})\n",
                       report.calibration_tokens, report.n_queries, shown.seed);
   text += curve_text(report.bias);

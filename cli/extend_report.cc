@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/report_text.h"
 #include "cli/search_outcome.h"
+#include "cli/terminal_text.h"
 #include "cli/text_layout.h"
 #include "ropewalk/formats/json_file.h"
 
@@ -87,29 +88,26 @@ std::string table(const ExtendReport& report) {
   if (shown.size() < report.candidates.size()) {
     text += fmt::format(
         "-- and {} more that the search tried; all of them: ropewalk report {} --csv FOLDER --\n",
-        report.candidates.size() - shown.size(), report.run.study);
+        report.candidates.size() - shown.size(), terminal_text(report.run.study));
   }
   return text;
 }
 
 std::string how_to_run(const ExtendReport& report) {
   if (!report.written) return "";
-  std::string text =
-      fmt::format("\nWritten: {} ({})\n", report.written->output, report.written->how);
+  const std::string output = terminal_text(report.written->output);
+  std::string text = fmt::format("\nWritten: {} ({})\n", output, report.written->how);
   for (const KeyChange& change : report.written->keys) {
     text +=
         fmt::format("  {} = {}{}\n", change.key, change.after.empty() ? "removed" : change.after,
                     change.before.empty() ? "" : " (was " + change.before + ")");
   }
   if (report.engine == TargetEngine::kLlamaCpp) {
-    text += fmt::format("Run it: llama-cli -m {} -c {} -p \"...\"\n", report.written->output,
-                        report.target_length);
+    text += fmt::format("Run it: llama-cli -m {} -c {} -p \"...\"\n", output, report.target_length);
   } else if (report.engine == TargetEngine::kVllm) {
-    text += fmt::format("Run it: vllm serve {} --max-model-len {}\n", report.written->output,
-                        report.target_length);
+    text += fmt::format("Run it: vllm serve {} --max-model-len {}\n", output, report.target_length);
   } else {
-    text += fmt::format("Run it: AutoModelForCausalLM.from_pretrained with {}\n",
-                        report.written->output);
+    text += fmt::format("Run it: AutoModelForCausalLM.from_pretrained with {}\n", output);
   }
   return text;
 }
@@ -318,8 +316,9 @@ Json whole_json(const ExtendReport& report) {
 }  // namespace
 
 std::string to_text(const ExtendReport& report) {
-  std::string text = fmt::format("{}: trained at {} tokens, to be read at {}\n{}\n", report.model,
-                                 report.trained_length, report.target_length, report.text);
+  std::string text =
+      fmt::format("{}: trained at {} tokens, to be read at {}\n{}\n", terminal_text(report.model),
+                  report.trained_length, report.target_length, report.text);
   text +=
       "inside, beyond: nats per token predicted from positions below and past the trained length; "
       "cost: inside less declared's; held out: beyond, on windows that took no part in choosing;\n"
@@ -339,13 +338,14 @@ std::string to_text(const ExtendReport& report) {
   for (const auto& [scheme, passage] : report.passages)
     text += fmt::format("\n[{}]\n{}\n", scheme, passage);
   text += how_to_run(report);
+  const std::string study = terminal_text(report.run.study);
   const std::string ranks =
       report.run.ranks > 1 ? fmt::format("{} ranks, each ", report.run.ranks) : "";
   text += fmt::format("\n{} with {}{} thread{}, at most {:.2f} GiB; every pass is kept in {}\n",
                       duration_text(report.run.seconds), ranks, report.run.threads,
                       report.run.threads == 1 ? "" : "s",
-                      static_cast<double>(report.run.peak_bytes) / (1 << 30), report.run.study);
-  text += fmt::format("As a page: ropewalk report {} -o report.html\n", report.run.study);
+                      static_cast<double>(report.run.peak_bytes) / (1 << 30), study);
+  text += fmt::format("As a page: ropewalk report {} -o report.html\n", study);
   return text;
 }
 

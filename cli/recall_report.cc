@@ -7,6 +7,7 @@
 
 #include "cli/estimate_json.h"
 #include "cli/progress.h"
+#include "cli/terminal_text.h"
 #include "cli/text_layout.h"
 #include "ropewalk/formats/json_file.h"
 
@@ -210,8 +211,9 @@ std::string meaning_of(RecallTask task) {
 
 std::string to_text(const RecallReport& report) {
   std::string text = paragraph(report.text, "", 2);
-  text += fmt::format("{}; trained length {}; * is beyond it; seed {}, {} trials\n", report.model,
-                      report.trained_length, report.plan.seed, report.plan.trials);
+  text += fmt::format("{}; trained length {}; * is beyond it; seed {}, {} trials\n",
+                      terminal_text(report.model), report.trained_length, report.plan.seed,
+                      report.plan.trials);
   if (!report.plan.tasks.empty()) text += question_tables(report);
   if (report.copies) text += copy_tables(report);
   text += fmt::format("\n{} on {} threads", duration_text(report.run.seconds), report.run.threads);
