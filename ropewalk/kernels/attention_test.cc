@@ -56,10 +56,16 @@ std::vector<float> run(const Rotary& rotary, const Inputs& in, int64_t first, in
   return out;
 }
 
-// Runs body(run) for float32 products and for each unit of bfloat16 products.
+// Runs body(run) for float32 products on each set of instructions that this CPU has, for a compiler
+// may do otherwise with each, and for each unit of bfloat16 products.
 template <typename Body>
 void for_products(const Body& body) {
-  body([](auto&&... arguments) { return run<float>(arguments...); });
+  for (const std::string& target : attention_targets()) {
+    SCOPED_TRACE(target);
+    force_attention_target(target);
+    body([](auto&&... arguments) { return run<float>(arguments...); });
+  }
+  force_attention_target("");
   for (const std::string& unit : bf16_product_units()) {
     force_bf16_product_unit(unit);
     body([](auto&&... arguments) { return run<Bf16>(arguments...); });
