@@ -203,7 +203,8 @@ std::optional<Estimate> declared_beside(const Candidate& candidate, const Candid
 
 // What the bias curve foretold, beside the losses past the trained length.
 std::string bias_text(const ExtendReport& report) {
-  if (!report.bias || report.bias->heads.empty()) return "";
+  const Candidate* const declared = find_candidate(report, "declared");
+  if (!report.bias || report.bias->heads.empty() || declared == nullptr) return "";
   const BiasReport& bias = *report.bias;
   const auto told = [](const std::optional<int64_t>& d) {
     return d ? std::to_string(*d) : std::string("never");
@@ -212,8 +213,6 @@ std::string bias_text(const ExtendReport& report) {
       "Bias curve: collapse foretold from {} tokens on (median of {} heads: {}), lowest at {}; "
       "measured beyond:",
       told(bias.earliest_collapse), bias.heads.size(), told(bias.median_collapse), told(bias.cap));
-  const Candidate* const declared = find_candidate(report, "declared");
-  if (declared == nullptr) return "";  // nothing was run yet
   text += " declared " + number(declared->beyond);
   for (const std::string& scheme : report.proposed()) {
     const Candidate* const measured = find_candidate(report, scheme);

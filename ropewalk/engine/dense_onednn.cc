@@ -110,6 +110,15 @@ dnnl::stream& thread_stream() {
   return stream;
 }
 
+void execute(const Product& product, const memory& x, const memory& w, const memory& y,
+             const memory& workspace) {
+  product.primitive.execute(thread_stream(), {{DNNL_ARG_SRC, x},
+                                              {DNNL_ARG_WEIGHTS, w},
+                                              {DNNL_ARG_DST, y},
+                                              {DNNL_ARG_SCRATCHPAD, workspace}});
+  thread_stream().wait();
+}
+
 // Runs a small product, once: some of the library's kernels, those for AVX2 alone among them, write
 // their code at the first product that is run, not where it is made.
 void run_first_product(Precision precision) {
@@ -121,12 +130,7 @@ void run_first_product(Precision precision) {
     memory workspace(held->workspace, cpu());
     for (memory* const one : {&source, &weights})
       std::memset(one->get_data_handle(), 0, one->get_desc().get_size());
-    dnnl::matmul(held->primitive)
-        .execute(thread_stream(), {{DNNL_ARG_SRC, source},
-                                   {DNNL_ARG_WEIGHTS, weights},
-                                   {DNNL_ARG_DST, target},
-                                   {DNNL_ARG_SCRATCHPAD, workspace}});
-    thread_stream().wait();
+    execute(*held, source, weights, target, workspace);
   });
 }
 
@@ -210,12 +214,7 @@ struct Dense::Packed {
     memory weights(shape.w, cpu(), packed.get());
     memory target(shape.y, cpu(), y);
     memory workspace(shape.workspace, cpu(), scratch.workspace.data());
-    dnnl::matmul(shape.primitive)
-        .execute(thread_stream(), {{DNNL_ARG_SRC, source},
-                                   {DNNL_ARG_WEIGHTS, weights},
-                                   {DNNL_ARG_DST, target},
-                                   {DNNL_ARG_SCRATCHPAD, workspace}});
-    thread_stream().wait();
+    execute(shape, source, weights, target, workspace);
   }
 
   // The same into a block's columns of all outputs.

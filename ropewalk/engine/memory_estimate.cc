@@ -340,8 +340,9 @@ void fit_memory(ModelFile& file, const MemoryRun& run, const std::string& shorte
                 const std::optional<AvailableMemory>& available) {
   if (!available) return;
   MemoryEstimate estimate = estimate_memory(file, run);
-  ModelFile least = file;  // its tensors are shared
-  if (estimate.wanted() > available->bytes && !file.holding) {
+  if (estimate.wanted() <= available->bytes) return;
+  ModelFile least = file;
+  if (!file.holding) {
     least.holding = Holding::kStreamed;
     estimate = estimate_memory(least, run);
   }

@@ -79,11 +79,10 @@ std::map<std::string, std::string> merged_records(const StudyContents& a, const 
   facts.finished = facts.finished.empty() || other.finished.empty()
                        ? ""
                        : std::max(facts.finished, other.finished);
-  for (size_t w = 0; w < std::min(facts.windows.size(), other.windows.size()); ++w) {
+  for (size_t w = 0; w < std::min(facts.windows.size(), other.windows.size()); ++w)
     join_window(facts.windows[w], other.windows[w]);
-    if (facts.left_out.empty()) facts.left_out = other.left_out;
-    if (std::ranges::none_of(facts.windows, &WindowFacts::left_out)) facts.left_out.clear();
-  }
+  if (facts.left_out.empty()) facts.left_out = other.left_out;
+  if (std::ranges::none_of(facts.windows, &WindowFacts::left_out)) facts.left_out.clear();
   records[kFactsRecord] = to_json(facts);
   records.erase(kOutcomeRecord);
   records.erase(kJobRecord);

@@ -143,6 +143,14 @@ class Judge {
   std::vector<std::string> names_;
 };
 
+Estimate negated(const Estimate& estimate) {
+  Estimate result = estimate;
+  result.mean = -estimate.mean;
+  if (estimate.interval)
+    result.interval = Interval{-estimate.interval->high, -estimate.interval->low};
+  return result;
+}
+
 }  // namespace
 
 std::string to_string(Role role) {
@@ -160,14 +168,6 @@ std::string to_string(Role role) {
 bool holds_zero(const Estimate& estimate) {
   if (!estimate.interval) return estimate.mean == 0;
   return estimate.interval->low <= 0 && estimate.interval->high >= 0;
-}
-
-Estimate negated(const Estimate& estimate) {
-  Estimate result = estimate;
-  result.mean = -estimate.mean;
-  if (estimate.interval)
-    result.interval = Interval{-estimate.interval->high, -estimate.interval->low};
-  return result;
 }
 
 std::string with_interval(const Estimate& estimate) {

@@ -53,8 +53,6 @@ std::optional<Estimate> rank_difference(const Tallies& a, const Tallies& b);
 // Whether 0 lies within the interval; without one, whether the mean is 0.
 bool holds_zero(const Estimate& estimate);
 
-Estimate negated(const Estimate& estimate);
-
 // "3.100 (3.050 to 3.150)"
 std::string with_interval(const Estimate& estimate);
 

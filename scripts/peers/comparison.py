@@ -63,7 +63,8 @@ def arguments(description: str, **more) -> argparse.Namespace:
         if isinstance(default, bool):
             parser.add_argument(f"--{name}", action="store_true", help=text)
         else:
-            parser.add_argument(f"--{name}", type=type(default), default=default, help=f"{text}; {default} unless given")
+            told = text if default == "" else f"{text}; {default} unless given"
+            parser.add_argument(f"--{name}", type=type(default), default=default, help=told)
     return parser.parse_args()
 
 

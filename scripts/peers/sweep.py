@@ -96,7 +96,7 @@ def main() -> int:
         __doc__, model=("", "a GGUF file in place of SmolLM2-135M-Instruct"), to=(16384, "N"),
         lengths=("", "by comma, of llama.cpp's runs; half the trained length, doubled up to N, unless given"),
         measured=(2, "settings that llama.cpp runs, at least 2"), all=(False, "llama.cpp runs all ten"),
-        precision=("", "of ours: bf16, or f32 where this CPU has no product in it;"),
+        precision=("", "of ours; bf16, or f32 where this CPU has no product in it, unless given"),
         text=(str(WAR), "to read the first N tokens of"))
     model = pathlib.Path(options.model or os.environ["ROPEWALK_PEERS_SMOLLM2"])
     if options.measured < 2:
